@@ -33,8 +33,8 @@ def permuted(column: np.ndarray, offsets: np.ndarray) -> None:
 def sa_only(column: np.ndarray, tree: hr.Hierarchy) -> None:
     """Count, choose subdomains, write one per row, shuffle them."""
     whole = np.array([0, ROWS])
-    nodes = disguise(column, whole, [tree], np.zeros(1, np.int32)).expanded()
-    shuffle_within(nodes, whole)
+    published = disguise(column, whole, [tree], np.zeros(1, np.int32))
+    shuffle_within(np.repeat(published.nodes, published.counts), whole)
 
 
 def own_targets(tree: hr.Hierarchy) -> TreeArrays:
@@ -50,7 +50,7 @@ def own_targets(tree: hr.Hierarchy) -> TreeArrays:
 def in_parts(column: np.ndarray, offsets: np.ndarray, forest: TreeArrays) -> None:
     ones = np.ones(ROWS, np.int64)
     published = least_range_groups(column, ones, offsets, forest, np.arange(PARTS, dtype=np.int32))
-    shuffle_within(published.expanded(), offsets)
+    shuffle_within(np.repeat(published.nodes, published.counts), offsets)
 
 
 def main() -> None:

@@ -29,6 +29,43 @@ def test_functions_take_at_most_seven_parameters():
     assert list(house.long_parameter_lists()) == []
 
 
+OTHER_WORDS = {"counted", "given", "ordered", "balanced"}
+"""What reads as a phrase where it is called (`counted(3, "row")`, `Knowledge.given`, `Domain.ordered`)."""
+
+EXCHANGED = {
+    "added",
+    "bounded",
+    "crossed",
+    "drawn",
+    "finished",
+    "kept",
+    "known",
+    "marked",
+    "narrowed",
+    "typed",
+    "widened",
+}
+"""Methods that plans, evidence and answers of `query` exchange."""
+
+
+def test_functions_are_called_by_a_verb_or_a_noun():
+    """A participle alone tells neither what acts nor what is returned; a property may be an adjective."""
+    properties = {
+        (str(file.relative_to(house.SOURCE)), node.lineno)
+        for file in house.sources()
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef) and any("property" in ast.unparse(each) for each in node.decorator_list)
+    }
+    found = {
+        f"{place}:{line} {name}"
+        for place, line, name in house.bare_participles()
+        if name not in OTHER_WORDS
+        and (place, line) not in properties
+        and not (name in EXCHANGED | {"mirrored"} and place.startswith("query/"))
+    }
+    assert found == set()
+
+
 def _modules():
     names = {}
     for file in house.sources():

@@ -1,13 +1,14 @@
 """Measure the house: files and lines per package, who imports whom, names with two meanings, long parameter lists.
 
-python tools/house.py            # files and lines per package
+python tools/house.py            # files and lines per package, and of what kind the lines are
 python tools/house.py --imports  # which packages each package imports, imports inside functions included
-python tools/house.py --names    # classes defined twice and functions with more than seven parameters
+python tools/house.py --names    # classes defined twice, long parameter lists, functions called by a bare participle
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,6 +17,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "hedgerow"
 MOST_PARAMETERS = 7
+_IRREGULAR = frozenset(
+    re.findall(
+        r"\w+",
+        "begun broken brought built caught chosen dealt done drawn driven forgotten given grown held hidden kept known "
+        "laid led lost made met paid said seen sent shown sought spent spoken struck taken taught told written",
+    )
+)
+_NO_PARTICIPLES = frozenset(("embed", "exceed", "feed", "need", "proceed", "seed", "speed"))
 
 
 def main() -> int:
@@ -82,6 +91,39 @@ def long_parameter_lists() -> Iterator[tuple[str, int, int]]:
                 yield str(file.relative_to(SOURCE)), node.lineno, count
 
 
+def bare_participles() -> Iterator[tuple[str, int, str]]:
+    """Functions that are called by a participle alone, which tells neither what acts nor what is returned."""
+    for file in sources():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                name = node.name.strip("_")
+                if name in _IRREGULAR or (name.endswith("ed") and "_" not in name and name not in _NO_PARTICIPLES):
+                    yield str(file.relative_to(SOURCE)), node.lineno, node.name
+
+
+def kinds_of_lines() -> dict[str, int]:
+    """How many lines are code, imports and lists of names, docstrings, comments, and blank."""
+    found = dict.fromkeys(("code", "imports", "docstrings", "comments", "blank"), 0)
+    for file in sources():
+        text = file.read_text()
+        spans: dict[str, set[int]] = {"docstrings": set(), "imports": set()}
+        for node in ast.walk(ast.parse(text)):
+            is_text = isinstance(node, ast.Expr) and isinstance(getattr(node.value, "value", None), str)
+            is_list = isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__"
+            if is_text:
+                spans["docstrings"].update(range(node.lineno, (node.end_lineno or 0) + 1))
+            elif is_list or isinstance(node, ast.Import | ast.ImportFrom):
+                spans["imports"].update(range(node.lineno, (node.end_lineno or 0) + 1))
+        for number, line in enumerate(text.splitlines(), 1):
+            kind = next((kind for kind, lines in spans.items() if number in lines), "code")
+            if kind == "code" and not line.strip():
+                kind = "blank"
+            elif kind == "code" and line.lstrip().startswith("#"):
+                kind = "comments"
+            found[kind] += 1
+    return found
+
+
 def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """A verb of the command line has a parameter for each of its options."""
     return any("command" in ast.unparse(decorator) for decorator in node.decorator_list)
@@ -95,6 +137,7 @@ def _print_sizes() -> None:
     for package, lines in sorted(sizes.items()):
         print(f"{package:<14}{len(lines):>6,}{sum(lines):>8,}")
     print(f"{'all':<14}{sum(map(len, sizes.values())):>6,}{sum(map(sum, sizes.values())):>8,}")
+    print(", ".join(f"{number:,} {kind}" for kind, number in kinds_of_lines().items()))
 
 
 def _print_imports() -> None:
@@ -111,6 +154,8 @@ def _print_names() -> None:
             print(f"class {name}: {', '.join(places)}")
     for place, line, count in long_parameter_lists():
         print(f"{place}:{line} takes {count} parameters")
+    for place, line, name in bare_participles():
+        print(f"{place}:{line} {name} is a bare participle")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.query import learned
 from hedgerow.query.evidence import view
-from hedgerow.query.learned import _fitted
+from hedgerow.query.learned import _fit
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
 
@@ -243,7 +243,7 @@ def test_small_groups_are_dealt_in_every_way() -> None:
     sizes = (4, 3, 2, 1)
     real = np.arange(4) < np.array(sizes)[:, None]
     likely = rng.random((4, 4, 4)) * real[:, :, None] * real[:, None, :]
-    found = _fitted(likely.copy(), real)
+    found = _fit(likely.copy(), real)
     for group, size in enumerate(sizes):
         expected = np.zeros((4, 4))
         for dealt in itertools.permutations(range(size)):
@@ -257,7 +257,7 @@ def test_what_was_dealt_is_kept_however_large_it_is(monkeypatch: pytest.MonkeyPa
     dealt: list[int] = []
     monkeypatch.setattr(view, "LEAST", 0)
     monkeypatch.setattr(view, "PER_ROW", 0)
-    monkeypatch.setattr(learned, "_fitted", lambda *rows: dealt.append(1) or _fitted(*rows))
+    monkeypatch.setattr(learned, "_fit", lambda *rows: dealt.append(1) or _fit(*rows))
     release = hr.Anatomy(l=2).publish(people(600), SCHEMA, seed=1)
     for low in (30, 40, 50):
         release.ask(f"SELECT avg(pay) FROM release WHERE age > {low}", estimate="learned")

@@ -20,7 +20,7 @@ from hedgerow.verify.graph import _FEW, _repeats
 from hedgerow.verify.groupwise import _distinct
 from hedgerow.verify.ke import _check_cap, _count_narrow
 from hedgerow.verify.made import check_graph_made
-from hedgerow.verify.manifest import _parsed
+from hedgerow.verify.manifest import _parse
 from hedgerow.verify.parameters import check_parameters
 from hedgerow.verify.parts import _check_listed, is_wide
 from hedgerow.verify.structure import group_starts
@@ -86,9 +86,9 @@ def test_numbers_of_groups_take_64_bits_from_2_to_the_31_on():
 
 def test_numbers_of_a_manifest_have_at_most_nineteen_digits():
     """And a sign."""
-    assert _parsed(json.dumps({"x": 1 - 2**63}).encode()) == {"x": 1 - 2**63}
+    assert _parse(json.dumps({"x": 1 - 2**63}).encode()) == {"x": 1 - 2**63}
     with pytest.raises(BundleError):
-        _parsed(b'{"x": -10000000000000000000}')
+        _parse(b'{"x": -10000000000000000000}')
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])

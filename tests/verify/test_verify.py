@@ -144,10 +144,10 @@ def test_members_are_those_of_all_blocks(monkeypatch):
 
 def test_a_verdict_is_remembered_for_the_same_tables_only(salaries_release):
     """Saving right after publishing does not audit twice, but a release with another table is audited again."""
-    from hedgerow.verify import verified
+    from hedgerow.verify import verify_once
 
     release = replace(salaries_release, tables=dict(salaries_release.tables))
-    assert verified(release) is verified(release)
+    assert verify_once(release) is verify_once(release)
     release.tables["release"] = _with_column(release, "salary", [1] * 9).tables["release"]
     with pytest.raises(hr.BrokenPromise):
-        verified(release)
+        verify_once(release)

@@ -154,13 +154,6 @@ class Workspace:
                 self._derived[key] = make(table)
             return self._derived.get(key)
 
-    def has_table(self) -> bool:
-        """Tell whether the original can be read; releases do not need it."""
-        try:
-            return self.table() is not None
-        except HedgerowError:
-            return False
-
     def releases(self) -> dict[str, Path]:
         """The bundles of this folder by name; symbolic links are none."""
         inside = sorted(self.folder.iterdir()) if self.folder.is_dir() else []

@@ -1,4 +1,4 @@
-"""Attack a release: adversaries, one file each in `adversaries/`, and the report that tries all of them."""
+"""Attack a release: adversaries, one file each in `adversaries/`, and the report that runs all of them."""
 
 import sys
 

@@ -80,7 +80,7 @@ class Verbs(click.Group):
         if args[0] not in VERBS and not ctx.resilient_parsing:
             close = difflib.get_close_matches(args[0], VERBS, n=1)
             hint = f" Did you mean '{close[0]}'?" if close else ""
-            raise click.UsageError(f"There is no verb '{args[0]}'.{hint}", ctx)
+            raise click.UsageError(f"There is no command '{args[0]}'.{hint}", ctx)
         return super().resolve_command(ctx, attach_json_files(args))
 
     def invoke(self, ctx: click.Context) -> Any:

@@ -1,4 +1,4 @@
-"""The path of data for bipartite graphs, in small: three tables in, a safe grouping out, questions with bounds.
+"""Bipartite graphs: three tables are read, a safe grouping is published, and questions are answered with bounds.
 
 graph = BipartiteGraph.read("authors.csv", "papers.csv", "wrote.csv")
 release = SafeGrouping(k=5, l=5).publish(graph)

@@ -162,7 +162,8 @@ class _Engine:
             choices.append([(place, row, codes == code) for code, row in enumerate(rows)])
         if math.prod(map(len, choices)) > MOST_CELLS:
             raise QueryError(
-                f"GROUP BY gives more than {MOST_CELLS:,} rows; each is a question of its own over a graph"
+                f"GROUP BY gives more than {MOST_CELLS:,} result rows, and over a graph each is computed by "
+                "itself; group by fewer columns"
             )
         for chosen in itertools.product(*choices):
             joined = {name: value for _, row, _ in chosen for name, value in row.items()}

@@ -53,7 +53,7 @@ def author_paper_graph(
     most = min(_MOST_PAPERS, max(papers // 40, 4 * edges // authors))
     if not _write_papers(sizes, is_new, random.random((edges, 2)), ends, latest, written, most):
         raise ParameterError(
-            "'edges' must leave authors to choose from; these numbers make papers that nobody can fill."
+            "'edges' is too large for so few authors: some paper would need more authors than are left."
         )
     left, right = _random_entities(random, authors, papers)
     shuffled = random.permutation(authors).astype(np.int32), random.permutation(papers).astype(np.int32)

@@ -133,7 +133,7 @@ class _GraphReader:
         for item in (*question.select, *question.slots):
             is_bare = isinstance(item, Aggregate) and getattr(item.column, "text", "").lower() == "degree"
             if self.source == "edges" and is_bare:
-                raise QueryError("both ends of an edge have a degree: ask for left.degree or right.degree")
+                raise QueryError("both ends of an edge have a degree: write left.degree or right.degree")
             if self.source.endswith("paths") and is_bare and isinstance(item, Aggregate):
                 raise self._only_entities(item.function)
 

@@ -1,4 +1,4 @@
-"""What the owner keeps beside the tables: which rows were published, and how. It is no part of any release."""
+"""What the owner keeps: which rows were published, and how. It is not part of any release."""
 
 from hedgerow.ledger.ledger import Ledger, Overlap, PendingEntry, Receipt
 from hedgerow.ledger.store import Entry, GraphEntry, TableEntry

@@ -1,4 +1,4 @@
-"""Stage 7, the names people know: a criterion, a partition and a form composed, audited, returned or raised."""
+"""The names people know: a criterion, a partition and a form composed, audited, returned or raised."""
 
 from __future__ import annotations
 

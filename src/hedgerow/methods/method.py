@@ -90,7 +90,7 @@ class Method(ABC):
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
         """
-        from hedgerow.verify import verified
+        from hedgerow.verify import verify_once
         from hedgerow.verify.words import word
 
         report = progress_or_notebook(progress)
@@ -112,7 +112,7 @@ class Method(ABC):
         if pending is not None:
             release = release.with_receipt(pending.receipt)
         report("auditing", 0.8)
-        verified(release.published)
+        verify_once(release.published)
         # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
         report("done", 1.0)
         if pending is not None:

@@ -41,7 +41,7 @@ from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
 from hedgerow.attack.finding import Rate
 from hedgerow.partition.walk.chain import sparse_rows
 from hedgerow.partition.walk.kept import Block, blocks
-from hedgerow.partition.walk.parallel import Trip, walk_blocks
+from hedgerow.partition.walk.parallel import walk_blocks
 from hedgerow.randomness import Keys
 from hedgerow.release.forms.substituted import PropertyTerms
 
@@ -270,7 +270,6 @@ class Replaced:
     before: NDArray[np.int64]
     after: NDArray[np.int64]
     pinned: int
-    trips: tuple[Trip, ...]
 
     @property
     def unchanged_share(self) -> float:
@@ -296,7 +295,6 @@ def walk_column(
         before=segments.values[segments.variables],
         after=ends[segments.variables],
         pinned=sum(trip.pinned for trip in trips),
-        trips=tuple(trips),
     )
 
 

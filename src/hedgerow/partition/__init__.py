@@ -1,1 +1,1 @@
-"""Search: which row goes to which group. One family a module, or a package whose first page exports the algorithm."""
+"""Search: which row goes to which group. One family is one module, or one package."""

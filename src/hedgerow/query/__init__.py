@@ -182,7 +182,7 @@ def connect(
     """
     helpers: Mapping[str, pa.Table] = {}
     if isinstance(release, str | os.PathLike):
-        release, helpers = _opened(release)
+        release, helpers = _open(release)
     if not isinstance(engine, str):
         from hedgerow.query.engines.spark import PartsOnSpark, SparkEngine
 
@@ -212,7 +212,7 @@ def connect(
     )
 
 
-def _opened(folder: str | os.PathLike[str]) -> tuple[Release, Mapping[str, pa.Table]]:
+def _open(folder: str | os.PathLike[str]) -> tuple[Release, Mapping[str, pa.Table]]:
     """The release of a bundle with its helper tables; one in parts is read when it is asked."""
     from hedgerow.release.bundle import read, read_all
 

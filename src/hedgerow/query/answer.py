@@ -186,9 +186,9 @@ class Estimate:
                 return Answer(None, None, _number(self.expected[cell]), None, False, bounded=False)
             return Answer(None, None, None, None, True)
         if self.rounding is Rounding.VALUE:
-            return self._valued(math.floor(lower), math.ceil(upper), cell)
+            return self._value_answer(math.floor(lower), math.ceil(upper), cell)
         slack = self.slack[cell] if self.slack is not None else Fraction(0)
-        low, high = self._rounded(lower - slack, upper + slack)
+        low, high = self._round(lower - slack, upper + slack)
         if self.exact[cell]:
             middle = (lower + upper) / 2
             mean = int(middle) if self.rounding is Rounding.WHOLE else float(middle)
@@ -202,14 +202,14 @@ class Estimate:
         reached = self.reached is None or self.reached[cell]
         return Answer(low, high, expected, self.std[cell], False, reached=reached)
 
-    def _rounded(self, lower: Fraction, upper: Fraction) -> tuple[Number, Number]:
+    def _round(self, lower: Fraction, upper: Fraction) -> tuple[Number, Number]:
         if self.rounding is Rounding.WHOLE:
             return int(lower), int(upper)
         if self.rounding is Rounding.NEAREST:
             return float(lower), float(upper)
         return float_below(lower), float_above(upper) + 0.0  # no negative zero
 
-    def _valued(self, lower: int, upper: int, cell: int) -> Answer:
+    def _value_answer(self, lower: int, upper: int, cell: int) -> Answer:
         """Texts and truth values have no mean; that of dates is the nearest moment, its deviation days or seconds."""
         assert self.domain is not None, "values come with the list of them"
         kind, exact = self.domain.type, self.exact[cell]
@@ -311,9 +311,9 @@ def finish_result(bound: Bound, result: Result) -> Result:
     estimates = dict(result.estimates)
     for item in outcome.computed:
         if item.alias not in estimates:  # an engine may know better
-            estimates[item.alias] = _computed(item.expression, estimates, result.cells)
+            estimates[item.alias] = _compute(item.expression, estimates, result.cells)
     whole = Result(result.keys, estimates, result.cells)
-    cells = _sorted(outcome, whole, _kept(outcome, whole))
+    cells = _sort_cells(outcome, whole, _cells_having(outcome, whole))
     cells = cells[outcome.offset :][: outcome.limit]
     shown = [name for name in outcome.shown if name in estimates]
     keys = {name: array for name, array in whole.keys.items() if name in outcome.shown}
@@ -321,9 +321,9 @@ def finish_result(bound: Bound, result: Result) -> Result:
     return final if np.array_equal(cells, np.arange(result.cells)) else final.take(cells)
 
 
-def _computed(node: Expression, estimates: dict[str, Estimate], cells: int) -> Estimate:
+def _compute(node: Expression, estimates: dict[str, Estimate], cells: int) -> Estimate:
     if isinstance(node, Arithmetic):
-        left, right = (_computed(side, estimates, cells) for side in (node.left, node.right))
+        left, right = (_compute(side, estimates, cells) for side in (node.left, node.right))
         return combine(node.operator, left, right)
     if isinstance(node, Constant):
         return constant(node.value, cells)
@@ -342,7 +342,7 @@ def require_mean(estimate: Estimate) -> None:
         )
 
 
-def _expected(result: Result, *read: Predicate | Expression) -> dict[str, pa.Array]:
+def _expected_columns(result: Result, *read: Predicate | Expression) -> dict[str, pa.Array]:
     """Keys and expected results; those that some of the nodes read must have an expected result."""
     arrays = dict(result.keys)
     names = frozenset().union(*map(columns_of, read))
@@ -364,18 +364,18 @@ def as_compared(array: pa.Array) -> pa.Array:
         ) from None
 
 
-def _kept(outcome: Outcome, result: Result) -> np.ndarray:
+def _cells_having(outcome: Outcome, result: Result) -> np.ndarray:
     if outcome.having == Truth(True):
         return np.arange(result.cells)
-    read, found = columns_of(outcome.having), _expected(result, outcome.having)
+    read, found = columns_of(outcome.having), _expected_columns(result, outcome.having)
     arrays = {name: as_compared(array) if name in read else array for name, array in found.items()}
     truth = evaluate(outcome.having, arrays, result.cells)
     return np.flatnonzero(truth.fill_null(False).to_numpy(zero_copy_only=False))
 
 
-def _sorted(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:
+def _sort_cells(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:
     """Sort by the last term first; each sort keeps the order of equals."""
-    arrays = _expected(result, *(term.expression for term in outcome.order)) if outcome.order else {}
+    arrays = _expected_columns(result, *(term.expression for term in outcome.order)) if outcome.order else {}
     for term in reversed(outcome.order):
         column = values(term.expression, arrays, result.cells).take(pa.array(cells))
         ranks = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)
@@ -422,7 +422,7 @@ def as_days(estimate: Estimate) -> Estimate:
     return replace(estimate, rounding=Rounding.WHOLE, domain=None)
 
 
-def _moved(operator: str, left: Estimate, right: Estimate) -> Estimate:
+def _combine_dates(operator: str, left: Estimate, right: Estimate) -> Estimate:
     """Combine where one side at least is no number: days between dates, and dates some days away."""
     days = as_days(left), as_days(right)
     sides = [side.rounding is Rounding.VALUE for side in (left, right)]
@@ -440,7 +440,7 @@ def _moved(operator: str, left: Estimate, right: Estimate) -> Estimate:
 def combine(operator: str, left: Estimate, right: Estimate) -> Estimate:
     """Combine two estimates cell by cell; dividing by what may be zero gives NULL."""
     if Rounding.VALUE in (left.rounding, right.rounding):
-        return _moved(operator, left, right)
+        return _combine_dates(operator, left, right)
     is_count = right.rounding is Rounding.WHOLE
     pairs = [_ends(operator, a, b, is_count) for a, b in zip(left.widened(), right.widened(), strict=True)]
     middles = [_middle(operator, *cell) for cell in zip(left.means(), right.means(), left.std, right.std, strict=True)]
@@ -454,7 +454,7 @@ def combine(operator: str, left: Estimate, right: Estimate) -> Estimate:
         [a and b and pair is not None for a, b, pair in zip(left.exact, right.exact, pairs, strict=True)],
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         is_bounded=is_bounded,
-        reached=_reached(left, right, operator == "/"),
+        reached=_ends_reached(left, right, operator == "/"),
         endless=_endless(left, right, pairs),
     )
 
@@ -469,7 +469,7 @@ def _endless(left: Estimate, right: Estimate, pairs: list[Ends | None]) -> list[
     return flags
 
 
-def _reached(left: Estimate, right: Estimate, divides: bool) -> list[bool]:
+def _ends_reached(left: Estimate, right: Estimate, divides: bool) -> list[bool]:
     """Two open numbers need not take their ends together; one alone can, unless it divides and may be zero."""
     flags = []
     for cell, ends in enumerate(right.widened()):

@@ -101,7 +101,7 @@ class AnswerTable:
         """Read as a table of text: bounds, expected answer and deviation of each aggregate in each row."""
         header, *lines = self._lines()
         widths = [max(map(len, column)) for column in zip(header, *lines, strict=True)]
-        text = ["   ".join(_placed(line, widths, len(self.keys) + 1)).rstrip() for line in (header, *lines)]
+        text = ["   ".join(_align(line, widths, len(self.keys) + 1)).rstrip() for line in (header, *lines)]
         return "\n".join([text[0], "─" * max(map(len, text)), *text[1:], *self._rest(), *self.notes])
 
     def _lines(self) -> list[list[str]]:
@@ -140,7 +140,7 @@ class AnswerTable:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{notes}"
 
 
-def _placed(line: list[str], widths: list[int], left: int) -> list[str]:
+def _align(line: list[str], widths: list[int], left: int) -> list[str]:
     """Texts begin at the left, numbers end at the right."""
     pairs = zip(line, widths, strict=True)
     return [cell.ljust(width) if place < left else cell.rjust(width) for place, (cell, width) in enumerate(pairs)]

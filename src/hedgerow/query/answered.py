@@ -117,12 +117,12 @@ class Answered:
             return Uncertain(unknown, [True] * len(self))
         if isinstance(node, Constant):
             return Uncertain(constant(node.value, len(self)), [False] * len(self))
-        if isinstance(node, Name) and (found := self._named(node)) is not None:
+        if isinstance(node, Name) and (found := self._number_named(node)) is not None:
             return found
         if self.is_known(node):
             return exact_numbers(self.values(node))
         if isinstance(node, Arithmetic):
-            return _combined(node.operator, self.number(node.left), self.number(node.right))
+            return _combine(node.operator, self.number(node.left), self.number(node.right))
         if isinstance(node, Call) and node.function in FUNCTIONS:
             return calculate(node.function, [self.number(operand) for operand in node.operands])
         if isinstance(node, Case):
@@ -144,7 +144,7 @@ class Answered:
             )
         return found
 
-    def _named(self, node: Name) -> Uncertain | None:
+    def _number_named(self, node: Name) -> Uncertain | None:
         found = [name for name in self.numbers if name.lower() == node.text.lower()]
         return self.numbers[found[0]] if found else None
 
@@ -154,19 +154,19 @@ class Answered:
             found = evaluate(self.binder.predicate(node), self.keys, len(self)).to_pylist()
             return [_NULL if truth is None else _TRUE if truth else _FALSE for truth in found]
         if isinstance(node, Not):
-            return [_inverted(flags) for flags in self.truths(node.operand)]
+            return [_invert(flags) for flags in self.truths(node.operand)]
         if isinstance(node, And | Or):
             parts = [self.truths(operand) for operand in node.operands]
             return [functools.reduce(_AND if isinstance(node, And) else _OR, row) for row in zip(*parts, strict=True)]
         if isinstance(node, Compare):
-            return self._compared(node)
+            return self._compare_bounds(node)
         if isinstance(node, IsNull):
             return self._missing(self.bounded(node.operand))
         if isinstance(node, In):
             return self.truths(Or(tuple(Compare("=", node.operand, value) for value in node.values)))
         raise QueryError("conditions on answers of a sub-query are comparisons with numbers, AND, OR, NOT and IS NULL")
 
-    def _compared(self, node: Compare) -> list[int]:
+    def _compare_bounds(self, node: Compare) -> list[int]:
         left, right = self.bounded(node.left), self.bounded(node.right)
         sides = left.estimate, right.estimate
         if len({side.rounding is Rounding.VALUE for side in sides}) > 1:
@@ -256,7 +256,7 @@ def _is_there(estimate: Estimate, row: int) -> bool:
     return estimate.exact[row] and estimate.lower[row] is not None
 
 
-def _combined(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
+def _combine(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
     made = combine(operator, left.estimate, right.estimate)
     gaps = [a or b for a, b in zip(left.gaps, right.gaps, strict=True)]
     exact = list(made.exact)
@@ -309,11 +309,11 @@ def _compare(operator: str, left: tuple[Fraction, Fraction], right: tuple[Fracti
     return (_TRUE if true else 0) | (_FALSE if false else 0)
 
 
-def _inverted(flags: int) -> int:
+def _invert(flags: int) -> int:
     return (flags & _NULL) | (_FALSE if flags & _TRUE else 0) | (_TRUE if flags & _FALSE else 0)
 
 
-def _joined(order: tuple[int, int, int]) -> Callable[[int, int], int]:
+def _joiner(order: tuple[int, int, int]) -> Callable[[int, int], int]:
     """AND and OR on what may be: the stronger of two truths wins, FALSE in the one and TRUE in the other."""
 
     def join(left: int, right: int) -> int:
@@ -323,5 +323,5 @@ def _joined(order: tuple[int, int, int]) -> Callable[[int, int], int]:
     return join
 
 
-_AND = _joined((_FALSE, _NULL, _TRUE))
-_OR = _joined((_TRUE, _NULL, _FALSE))
+_AND = _joiner((_FALSE, _NULL, _TRUE))
+_OR = _joiner((_TRUE, _NULL, _FALSE))

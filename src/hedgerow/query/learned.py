@@ -83,13 +83,13 @@ _TOO_LITTLE = "known columns tell too little, or there are too few groups"
 def learn(release: Release, bound: Bound, answer: Answer) -> Answer:
     """The answer with a learned estimate beside it, or with the reason why no model helps."""
     with np.errstate(all="ignore"):
-        learned = _learned(release, bound, answer)
+        learned = _learn(release, bound, answer)
     if learned.standard_error is not None and not np.isfinite(float(learned.standard_error)):
         learned = _fair(answer, "its numbers are too large for one")
     return replace(answer, learned=learned)
 
 
-def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
+def _learn(release: Release, bound: Bound, answer: Answer) -> Learned:
     from hedgerow.query.evidence.generalized import BoxSource
     from hedgerow.query.evidence.permuted import RowSource
     from hedgerow.query.evidence.view import source_of
@@ -103,7 +103,7 @@ def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
     if aggregate.function not in ("count", "sum", "avg"):
         raise QueryError("a learned estimate is for COUNT, SUM and AVG; ask for others without it")
     if isinstance(source, BoxSource):
-        return _boxed(release, source, bound, aggregate, answer)
+        return _learn_boxes(release, source, bound, aggregate, answer)
     if type(source) is not RowSource:
         return _fair(answer, "rows of this form have no known columns of their own to learn from")
     base = _base(bound, aggregate)
@@ -112,7 +112,7 @@ def _learned(release: Release, bound: Bound, answer: Answer) -> Learned:
     return _Model(release, source, bound, aggregate, base).estimate(answer)
 
 
-def _boxed(release: Release, source: BoxSource, bound: Bound, aggregate: Aggregate, answer: Answer) -> Learned:
+def _learn_boxes(release: Release, source: BoxSource, bound: Bound, aggregate: Aggregate, answer: Answer) -> Learned:
     """Rows whose known columns are boxes: learned is where in their boxes they lie."""
     from hedgerow.query.learned_boxes import boxes_of
 
@@ -207,19 +207,19 @@ class _Model:
         hits = np.bincount(view.groups[hit], minlength=groups).astype(np.float64)
         shape = _Shape(hidden.groups, features, features - means[view.groups], means, sizes, hit, hits, view.groups)
         if (dealing := self._dealing(shape)) is not None:
-            return self._dealt(answer, dealing, shape, kept)
+            return self._deal(answer, dealing, shape, kept)
         if self.aggregate.function == "count":
-            return self._bounded(answer, *shape.total(kept))
+            return self._bound_estimate(answer, *shape.total(kept))
         values = kept * _numbers(hidden, self.bound, self.aggregate)
         if self.aggregate.function == "sum":
-            return self._bounded(answer, *shape.total(values))
+            return self._bound_estimate(answer, *shape.total(values))
         count = shape.total(kept, resample=False)[0] if not kept.all() else float(hits.sum())
         if count <= 0:
             return _fair(answer, "it expects no row")
         mean = shape.total(values, resample=False)[0] / count
         # The mean is where the sum of deviations from it is nothing: its error is theirs, over the count.
         _, error, why = shape.total(values - mean * kept)
-        return self._bounded(answer, mean, error / count, why)
+        return self._bound_estimate(answer, mean, error / count, why)
 
     def _dealing(self, shape: _Shape) -> _Dealing | None:
         """Deal the values to the rows; None for texts, gaps and groups that are too large."""
@@ -231,24 +231,24 @@ class _Model:
         dealing: _Dealing = view.keep(f"dealing of {self.base}", lambda: _Dealing(shape, scores, view.offsets))
         return dealing
 
-    def _dealt(self, answer: Answer, dealing: _Dealing, shape: _Shape, kept: Floats) -> Learned:
+    def _deal(self, answer: Answer, dealing: _Dealing, shape: _Shape, kept: Floats) -> Learned:
         if why := dealing.refusal:
             return _fair(answer, why)
         hits = _Hits(shape.hit, shape.deviations[shape.hit].sum(axis=0), dealing.shares(shape.hit))
         if self.aggregate.function == "count":
-            return self._bounded(answer, *dealing.total(kept, hits, is_counted=True), "", None)
+            return self._bound_estimate(answer, *dealing.total(kept, hits, is_counted=True), "", None)
         values = kept * _numbers(self.source.hidden_view(self.base), self.bound, self.aggregate)
         estimate, error = dealing.total(values, hits)
         if self.aggregate.function == "sum":
-            return self._bounded(answer, estimate, error, "", None)
+            return self._bound_estimate(answer, estimate, error, "", None)
         count = dealing.total(kept, hits)[0]
         if count <= 0:
             return _fair(answer, "it expects no row")
         # The mean is where the sum of deviations from it is nothing: its error is theirs, over the count.
         error = dealing.total(values - estimate / count * kept, hits)[1]
-        return self._bounded(answer, estimate / count, error / count, "", None)
+        return self._bound_estimate(answer, estimate / count, error / count, "", None)
 
-    def _bounded(
+    def _bound_estimate(
         self, answer: Answer, estimate: float, error: float, why: str, widened: Mapping[str, float] | None = _WIDENED
     ) -> Learned:
         if why:
@@ -335,7 +335,7 @@ class _Dealing:
         shares = np.column_stack([np.bincount(shape.owner, m, minlength=count) for m in marks.T]) / shape.sizes[:, None]
         both, pairs = np.column_stack([mean, shares]), self._real[:, :, None] & self._real[:, None, :]
         placed = scores[self._place][:, None, :]
-        for pick in (np.arange(count), *_resampled(count)):
+        for pick in (np.arange(count), *_resample(count)):
             lines = _slopes(shape.means[pick], both[pick], shape.sizes[pick])
             expected = mean[shape.groups] + shape.deviations @ lines[:, 0]
             near = -((placed - expected[self._place][:, :, None]) ** 2) / (2.0 * noise)
@@ -346,7 +346,7 @@ class _Dealing:
             binned = np.take_along_axis(
                 likely[self._place], np.broadcast_to(bins[self._place][:, None, :], pairs.shape), 2
             )
-            two = _fitted(near * pairs, self._real), _fitted(binned * pairs, self._real)
+            two = _fit(near * pairs, self._real), _fit(binned * pairs, self._real)
             self._chances.append(np.asarray((two[0] + two[1]) / 2, np.float32))
             # What the two models differ by is an error of the model, which resampling does not show.
             if len(self._chances) == 1:
@@ -387,7 +387,7 @@ class _Contrast:
         self._sizes, self._owner, self._groups = shape.sizes, shape.owner, shape.groups
         self._weight = shape.sizes / shape.sizes.sum()
         x = shape.means - self._weight @ shape.means
-        self._x, self._gram = x, _ridged((x * shape.sizes[:, None]).T @ x)
+        self._x, self._gram = x, _ridge((x * shape.sizes[:, None]).T @ x)
 
     def total(self, values: Floats, asked: _Hits) -> tuple[float, float, bool]:
         """The sum, the variance of what hits add to it, and whether groups were made without looking at hits."""
@@ -407,7 +407,7 @@ class _Contrast:
         return float(hits @ mean + lever @ slopes[:, 0] + steep * reach), noise * reach**2, is_blind
 
 
-def _resampled(count: int) -> Iterator[Ints]:
+def _resample(count: int) -> Iterator[Ints]:
     """Groups that are drawn with replacement."""
     keys = seeded_keys(0)
     for _ in range(_DEALINGS):
@@ -420,7 +420,7 @@ def _bins(scores: Floats, most: int = _BINS) -> Ints:
     return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
-def _fitted(likely: Floats, real: Any) -> NDArray[np.float32]:
+def _fit(likely: Floats, real: Any) -> NDArray[np.float32]:
     """Chances of rows to have values, per group: rows add up to one, and so do values.
 
     Small groups are dealt in every way, each as likely as the product of its chances; of larger ones chances are scaled
@@ -471,11 +471,11 @@ def _slopes(features: Floats, mean: Floats, sizes: Floats) -> Floats:
     weight = sizes / sizes.sum()
     x = features - weight @ features
     gram = (x * sizes[:, None]).T @ x
-    solved: Floats = np.linalg.solve(_ridged(gram), (x * sizes[:, None]).T @ (mean - weight @ mean))
+    solved: Floats = np.linalg.solve(_ridge(gram), (x * sizes[:, None]).T @ (mean - weight @ mean))
     return solved
 
 
-def _ridged(gram: Floats) -> Floats:
+def _ridge(gram: Floats) -> Floats:
     return np.asarray(gram + (1e-3 * np.trace(gram) / max(len(gram), 1) + 1e-12) * np.eye(len(gram)))
 
 

@@ -75,7 +75,7 @@ class _Axis:
     owner: Ints
     is_least: bool
 
-    def dealt(self, found: Floats) -> _Dealt:
+    def deal(self, found: Floats) -> _Dealt:
         """How many rows of each group to expect at each value of its box, if values are so frequent."""
         groups = len(self.sizes)
         if self.low is None or self.high is None:
@@ -136,7 +136,7 @@ class _Axis:
                 found = (1.0 - _SMOOTHED) * found + _SMOOTHED / 2.0 * (near[:, :-2] + near[:, 2:])
         return found
 
-    def joined(self, usual: Floats, numbers: Floats, *, is_ordered: bool) -> tuple[Floats, Floats]:
+    def join(self, usual: Floats, numbers: Floats, *, is_ordered: bool) -> tuple[Floats, Floats]:
         """How frequent values are among the rows of each part and among all, and the same summed over boxes."""
         found = np.column_stack((self.by_part(usual, numbers, is_ordered=is_ordered), usual))
         return found, np.maximum(self.inside(found), 1e-300)
@@ -145,7 +145,7 @@ class _Axis:
         """How frequent each value is among rows of all boxes, groups counted so many times."""
         found = np.full(len(self.values), 1.0 / len(self.values))
         for _ in range(_ROUNDS):
-            found = self.dealt(found).by_value(times) + 1e-9
+            found = self.deal(found).by_value(times) + 1e-9
             found /= found.sum()
         return found
 
@@ -247,10 +247,10 @@ class Boxes:
         picks = ((keys(count) % np.uint64(count)).astype(np.int64) for _ in range(_RESAMPLINGS))
         times = [np.ones(count), *(np.bincount(pick, minlength=count).astype(np.float64) for pick in picks)]
         return [
-            (each, {name: axis.dealt(axis.frequencies(each)) for name, axis in self._axes.items()}) for each in times
+            (each, {name: axis.deal(axis.frequencies(each)) for name, axis in self._axes.items()}) for each in times
         ]
 
-    def _learned(self, base: str, numbers: Floats, parts: HiddenParts) -> list[dict[str, tuple[Floats, Floats]]]:
+    def _learn(self, base: str, numbers: Floats, parts: HiddenParts) -> list[dict[str, tuple[Floats, Floats]]]:
         """By world and column: how frequent its values are among the rows of each part, and what boxes hold of that.
 
         The last of each is that among all rows.
@@ -258,7 +258,7 @@ class Boxes:
         if base not in self._by_part:
             self._by_part[base] = [
                 {
-                    name: axis.joined(dealt[name].found, numbers * times[:, None], is_ordered=parts.is_ordered)
+                    name: axis.join(dealt[name].found, numbers * times[:, None], is_ordered=parts.is_ordered)
                     for name, axis in self._axes.items()
                 }
                 for times, dealt in self._worlds
@@ -287,7 +287,7 @@ class Boxes:
         # The hidden values of two or three rows say too little about where the group as a whole lies in its box.
         is_told = len(owner) >= _FEW * groups
         found: list[Floats] = []
-        for (_, dealt), frequent in zip(self._worlds, self._learned(base, numbers, parts), strict=True):
+        for (_, dealt), frequent in zip(self._worlds, self._learn(base, numbers, parts), strict=True):
             for is_own in (is_told, not is_told) if not found else (is_told,):
                 chance = np.ones((groups, count))
                 for name, those in met.items():
@@ -343,7 +343,7 @@ def _axis(source: BoxSource, name: str) -> _Axis | None:
     if boxes.gaps.any() or not boxes.filled.all() or not len(sizes):
         return None
     if boxes.sets is not None:
-        values, sets, number = source.listed(name)
+        values, sets, number = source.listed_values(name)
         codes = values.dictionary_encode()
         if len(codes.dictionary) > _MOST_VALUES:
             return None

@@ -47,16 +47,16 @@ _LIMIT = "LIMIT inside a sub-query picks rows by answers that are not sure; put 
 
 def over(inner: Answered, question: Question, *, is_inner: bool) -> Answered:
     """Answer a question about an answer. What it says about its own results is left to the caller unless `is_inner`."""
-    question = _unfiltered(question)
+    question = _without_filter(question)
     rows = inner.where(question.where)
     is_grouped = bool(question.groups) or any(
         isinstance(item, Aggregate | Computed) for item in (*question.select, *question.slots)
     )
-    found = _aggregated(rows, question) if is_grouped else _projected(rows, question)
+    found = _aggregate_groups(rows, question) if is_grouped else _project(rows, question)
     return narrow(found, question) if is_inner else found
 
 
-def _unfiltered(question: Question) -> Question:
+def _without_filter(question: Question) -> Question:
     """Write FILTER as CASE, for aggregates pass over NULLs."""
 
     def plain(item: Any) -> Any:
@@ -100,7 +100,7 @@ def subquery_answer(run: Callable[[Question, tuple[str, ...]], Result], question
         raise QueryError(
             "single rows cannot be answered with a bound; a sub-query counts or groups, or is asked about in FROM (...)"
         )
-    named = _named(question)
+    named = _name_results(question)
     items = [item for item in (*named.select, *named.slots) if isinstance(item, Aggregate)]
     counts = {item.alias: _count_of(item, place) for place, item in enumerate(items)}
     extra = (*named.slots, *(count for count in counts.values() if count is not None), _ROWS)
@@ -122,7 +122,7 @@ def subquery_answer(run: Callable[[Question, tuple[str, ...]], Result], question
 _ROWS = Aggregate("count", None, f"{SLOT}rows")
 
 
-def _named(question: Question) -> Question:
+def _name_results(question: Question) -> Question:
     """Give every result a name, and show what is grouped by."""
     select: list[Key | Aggregate | Computed] = []
     for place, item in enumerate(question.select, 1):
@@ -169,7 +169,7 @@ def _best(column: Uncertain, estimate: Estimate) -> Uncertain:
     return Uncertain(replace(estimate, exact=exact), column.gaps)
 
 
-def _projected(rows: Answered, question: Question) -> Answered:
+def _project(rows: Answered, question: Question) -> Answered:
     """Columns and expressions of each row, without aggregates."""
     keys: dict[str, pa.Array] = {}
     numbers: dict[str, Uncertain] = {}
@@ -187,9 +187,9 @@ def _projected(rows: Answered, question: Question) -> Answered:
     return Answered(keys, numbers, rows.sure, rows.expected, tuple(order))
 
 
-def _aggregated(rows: Answered, question: Question) -> Answered:
+def _aggregate_groups(rows: Answered, question: Question) -> Answered:
     aliases = {item.alias.lower(): item.column for item in question.select if isinstance(item, Key) and item.alias}
-    groups = [_unaliased(group, aliases, rows) for group in question.groups]
+    groups = [_resolve_alias(group, aliases, rows) for group in question.groups]
     if not all(rows.is_known(group) for group in groups):
         raise QueryError("GROUP BY takes columns that the sub-query groups by; its numbers have bounds and no values")
     columns = [rows.values(group) for group in groups]
@@ -198,7 +198,7 @@ def _aggregated(rows: Answered, question: Question) -> Answered:
     for item in (item for item in question.select if isinstance(item, Key)):
         if item.column not in (*groups, *question.groups):
             raise QueryError(f"'{item.alias or 'a column'}' is selected but not grouped; add it to GROUP BY")
-        column = _unaliased(item.column, aliases, rows)
+        column = _resolve_alias(item.column, aliases, rows)
         alias = item.alias or (column.text if isinstance(column, Name) else "expression")
         keys[alias] = rows.values(column).take(pa.array([cell[0] for cell in members], pa.int64()))
     aggregates = [item for item in (*question.select, *question.slots) if isinstance(item, Aggregate)]
@@ -213,7 +213,7 @@ def _aggregated(rows: Answered, question: Question) -> Answered:
     return replace(found, numbers=numbers | more)
 
 
-def _unaliased(item: Expression, aliases: Mapping[str, Expression], rows: Answered) -> Expression:
+def _resolve_alias(item: Expression, aliases: Mapping[str, Expression], rows: Answered) -> Expression:
     if not isinstance(item, Name) or item.text.lower() in {name.lower() for name in rows.names}:
         return item
     return aliases.get(item.text.lower(), item)
@@ -239,23 +239,23 @@ def _aggregate(rows: Answered, item: Aggregate, members: list[list[int]]) -> Unc
     if item.function not in _AGGREGATES or said:
         raise QueryError("over the answers of a sub-query there are COUNT, SUM, AVG, MIN and MAX")
     if item.column is None:
-        return _counted([[(row, rows.sure[row]) for row in cell] for cell in members], rows)
+        return _count([[(row, rows.sure[row]) for row in cell] for cell in members], rows)
     if item.function == "count" and rows.is_known(item.column):
         present = rows.values(item.column).is_valid().to_pylist()
-        return _counted([[(row, rows.sure[row]) for row in cell if present[row]] for cell in members], rows)
+        return _count([[(row, rows.sure[row]) for row in cell if present[row]] for cell in members], rows)
     column = rows.bounded(item.column)
     offered = [
         [(row, rows.sure[row] and not column.gaps[row]) for row in cell if not column.is_missing(row)]
         for cell in members
     ]
     if item.function == "count":
-        return _counted(offered, rows)
+        return _count(offered, rows)
     if column.estimate.rounding is Rounding.VALUE:
         raise QueryError("of texts and dates that a sub-query found there is COUNT alone; numbers have the others")
-    return _folded(item.function, column.estimate, offered, rows)
+    return _fold_groups(item.function, column.estimate, offered, rows)
 
 
-def _counted(offered: list[list[tuple[int, bool]]], rows: Answered) -> Uncertain:
+def _count(offered: list[list[tuple[int, bool]]], rows: Answered) -> Uncertain:
     lower = [Fraction(sum(is_sure for _, is_sure in cell)) for cell in offered]
     upper = [Fraction(len(cell)) for cell in offered]
     expected = [float(sum(rows.expected[row] for row, _ in cell)) for cell in offered]
@@ -281,10 +281,10 @@ def _whole(lower: list[Fraction], upper: list[Fraction], expected: list[float]) 
     return Uncertain(estimate, [False] * len(lower))
 
 
-def _folded(function: str, estimate: Estimate, offered: list[list[tuple[int, bool]]], rows: Answered) -> Uncertain:
+def _fold_groups(function: str, estimate: Estimate, offered: list[list[tuple[int, bool]]], rows: Answered) -> Uncertain:
     ends = estimate.widened()
     means = estimate.means()
-    answers = [_fold(function, [(*_given(ends[row]), is_sure) for row, is_sure in cell]) for cell in offered]
+    answers = [_fold(function, [(*_ends_of(ends[row]), is_sure) for row, is_sure in cell]) for cell in offered]
     hoped = [[row for row, _ in cell if rows.expected[row] and not math.isnan(means[row])] for cell in offered]
     hoped = [rows_ or [row for row, _ in cell] for rows_, cell in zip(hoped, offered, strict=True)]
     expected = [_mean(function, [means[row] for row in cell]) for cell in hoped]
@@ -304,7 +304,7 @@ def _folded(function: str, estimate: Estimate, offered: list[list[tuple[int, boo
     return Uncertain(made, [not any(is_sure for _, is_sure in cell) for cell in offered])
 
 
-def _given(ends: tuple[Fraction, Fraction] | None) -> tuple[Fraction, Fraction]:
+def _ends_of(ends: tuple[Fraction, Fraction] | None) -> tuple[Fraction, Fraction]:
     assert ends is not None, "missing numbers are left out"
     return ends
 

@@ -65,7 +65,7 @@ def regress(release: Release, formula: str, *, where: str | None = None, weights
     from hedgerow.query.evidence.view import source_of
 
     model = read_formula(formula)
-    bound = _bound(release, model, where, weights)
+    bound = _bind(release, model, where, weights)
     if isinstance(release.tables, PartedTables):
         return _fit_parts(release.tables, model, bound, formula)
     fit = _Fit(_rows_source(source_of(release), release), model, bound)
@@ -107,7 +107,7 @@ def _combine(chosen: Sequence[_Chosen], each: Callable[[Callable[[_Fit], Any]], 
     partly, rows = sum(one.partly for one in chosen), sum(one.rows for one in chosen)
     if partly:
         raise QueryError(
-            f"'{_shown(chosen[0].outcome)}' is missing for some rows of {counted(partly, 'group')}, and "
+            f"'{_label(chosen[0].outcome)}' is missing for some rows of {counted(partly, 'group')}, and "
             f"which of them is hidden; select "
             "other groups, or give the missing a number: I(coalesce(x, 0)) ~ ..."
         )
@@ -129,7 +129,7 @@ def _combine(chosen: Sequence[_Chosen], each: Callable[[Callable[[_Fit], Any]], 
     return Regression(" ".join(formula.split()), listed, rows)
 
 
-def _bound(release: Release, model: Formula, where: str | None, weights: str | None) -> Bound:
+def _bind(release: Release, model: Formula, where: str | None, weights: str | None) -> Bound:
     """Bind the outcome, the factors and the weights as one question, so that names mean what they mean in SQL."""
     from hedgerow.query import bound_to
 
@@ -143,7 +143,7 @@ def _bound(release: Release, model: Formula, where: str | None, weights: str | N
         names = columns_of(bound.derived.get(aggregate.column.name, aggregate.column))
         if len(names) > 1 and names & set(release.columns.sensitive):
             raise QueryError(
-                f"'{_shown(aggregate.column.name)}' mixes a sensitive column with another one; what stands in a row "
+                f"'{_label(aggregate.column.name)}' mixes a sensitive column with another one; what stands in a row "
                 "then depends on the shuffle, and coefficients have no bounds"
             )
     if not bound.is_free:
@@ -259,17 +259,17 @@ class _Fit:
         for name in [*self._names.values(), *([] if self._weights is None else [self._weights])]:
             if name in self.bound.bases:
                 raise QueryError(
-                    f"'{_shown(name)}' is shuffled, and only the outcome of a regression may be; coefficients of a "
+                    f"'{_label(name)}' is shuffled, and only the outcome of a regression may be; coefficients of a "
                     "shuffled regressor are not linear in it. covar_pop, covar_samp and corr take either order."
                 )
             if not self.source.is_open(name):
                 raise QueryError(
-                    f"'{_shown(name)}' is published as ranges, so that it has no single value in a row to regress on"
+                    f"'{_label(name)}' is published as ranges, so that it has no single value in a row to regress on"
                 )
         kind = self.view.column(self._name(0)).kind
         if kind not in NUMBERS:
             raise QueryError(
-                f"the outcome '{_shown(self._name(0))}' is a {kind}; least squares needs numbers. Logistic and other "
+                f"the outcome '{_label(self._name(0))}' is a {kind}; least squares needs numbers. Logistic and other "
                 "models are not linear in the outcome and have no such bounds; a linear model of a share is "
                 "I(CASE WHEN x = 'value' THEN 1 ELSE 0 END) ~ ..."
             )
@@ -305,7 +305,7 @@ class _Fit:
     def _weight_digits(self, rows: Ints) -> Digits:
         assert self._weights is not None, "asked for where there are weights"
         if self.view.column(self._weights).kind not in NUMBERS:
-            raise QueryError(f"weights are numbers; '{_shown(self._weights)}' holds none")
+            raise QueryError(f"weights must be numbers; '{_label(self._weights)}' holds none")
         return digits_of(self.view, self._weights).take(self.view.codes(self._weights).codes[rows])
 
     def _design(self, rows: Ints) -> tuple[list[str], list[Digits]]:
@@ -366,5 +366,5 @@ def _dependence(names: list[str]) -> str:
     return f"the columns {listed} depend on each other in the rows that the regression takes; leave one of them out"
 
 
-def _shown(name: str) -> str:
+def _label(name: str) -> str:
     return name.removeprefix("= ")

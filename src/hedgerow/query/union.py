@@ -27,7 +27,7 @@ def stack(parts: Sequence[Answered]) -> Answered:
     for place, name in enumerate(first.names):
         columns = [part.keys.get(part.names[place]) for part in parts]
         if all(column is not None for column in columns):
-            keys[name] = _concatenated(columns)
+            keys[name] = _concatenate(columns)
         else:
             numbers[name] = _concatenated_numbers([_numbers_at(part, place) for part in parts])
     flags = [(sure, hope) for part in parts for sure, hope in zip(part.sure, part.expected, strict=True)]
@@ -54,19 +54,19 @@ def _below(parts: Sequence[Estimate]) -> Estimate:
     """Estimates of one result, one below the other."""
     first = parts[0]
 
-    def joined(name: str, empty: Any) -> list[Any]:
+    def join(name: str, empty: Any) -> list[Any]:
         return [value for part in parts for value in (getattr(part, name) or [empty] * len(part.lower))]
 
     return replace(
         first,
-        lower=joined("lower", None),
-        upper=joined("upper", None),
-        expected=joined("expected", None),
-        std=joined("std", None),
-        exact=joined("exact", None),
-        slack=joined("slack", Fraction(0)) if any(part.slack is not None for part in parts) else None,
-        reached=joined("reached", True) if any(part.reached is not None for part in parts) else None,
-        endless=joined("endless", False) if any(part.endless is not None for part in parts) else None,
+        lower=join("lower", None),
+        upper=join("upper", None),
+        expected=join("expected", None),
+        std=join("std", None),
+        exact=join("exact", None),
+        slack=join("slack", Fraction(0)) if any(part.slack is not None for part in parts) else None,
+        reached=join("reached", True) if any(part.reached is not None for part in parts) else None,
+        endless=join("endless", False) if any(part.endless is not None for part in parts) else None,
         is_known=all(part.is_known for part in parts),
     )
 
@@ -76,7 +76,7 @@ def _numbers_at(part: Answered, place: int) -> Uncertain:
     return part.numbers[name] if name in part.numbers else exact_numbers(part.keys[name])
 
 
-def _concatenated(columns: Sequence[Any]) -> pa.Array:
+def _concatenate(columns: Sequence[Any]) -> pa.Array:
     try:
         return (
             pa.concat_tables([pa.table({"x": column}) for column in columns], promote_options="permissive")

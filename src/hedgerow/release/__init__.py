@@ -1,4 +1,4 @@
-"""Stage 5, what leaves: one form a file, the guarantee, the manifest, and the bundle, which is the only door out."""
+"""What leaves: one form a file, the guarantee, the manifest, and the bundle, the only way to write tables."""
 
 from hedgerow.release.bundle import read
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows

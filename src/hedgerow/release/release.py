@@ -122,11 +122,11 @@ class Release:
         """
         from hedgerow.query import help_table
         from hedgerow.release.bundle import checksum, write
-        from hedgerow.verify import verified
+        from hedgerow.verify import verify_once
 
         if help not in HELP:
             raise ParameterError(f"'help' must be one of {', '.join(HELP)}.")
-        verified(self.published)
+        verify_once(self.published)
         if rows_per_part is not None or help != "all":
             self._save_parts(path, overwrite, allow_insecure, (rows_per_part or self.rows.published or 1, help))
             return

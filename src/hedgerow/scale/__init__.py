@@ -1,4 +1,4 @@
-"""Tables larger than memory: count, decide on counts, scatter once, kernels per block, seal.
+"""Tables larger than memory: count values, decide on the counts, scatter rows into blocks, publish each block.
 
 `engine` says what an engine does; `duckdb` and `spark` are engines; `coding` gives columns codes that are the same in
 every block, and `dealing` deals rows to blocks by exact numbers.

@@ -6,7 +6,7 @@ releases.
 
 from hedgerow._lazy import lazy
 
-__all__ = ["Verification", "verified", "verify", "verify_bundle"]
+__all__ = ["Verification", "verify", "verify_bundle", "verify_once"]
 
 _HOMES = {name: f"promise.{name}" for name in __all__}
 

@@ -24,7 +24,7 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
     if "left_slack" in numbers:
         most = least
         learned = f" Whoever learns r links of others (fewer than {least}) takes at most r nodes out of each group."
-    hidden = _hidden("Left", k), _hidden("right", l)
+    hidden = _hidden_words("Left", k), _hidden_words("right", l)
     promise = (
         f"{', '.join(hidden)}{_lowered_words(numbers)}, and no two nodes of a group share a neighbour. So any left and "
         f"any right entity are joined in at most one of {most} of the assignments of entities to nodes that fit the "
@@ -112,5 +112,5 @@ def _left_out(numbers: Mapping[str, int]) -> tuple[str, ...]:
     )
 
 
-def _hidden(side: str, size: int) -> str:
+def _hidden_words(side: str, size: int) -> str:
     return f"{side} entities hide among at least {size} nodes" if size > 1 else f"{side} entities are not hidden"

@@ -194,7 +194,7 @@ def check_t(column: Counted, parameters: Parameters) -> str:
     """Every group is within t of the column."""
     t, distance = Fraction(parameters["t"]), str(parameters.get("distance"))
     if distance == "ordered":
-        far = any(moved > t for moved in _ordered(column))
+        far = any(moved > t for moved in _gap_masses(column))
     elif distance in ("equal", "hierarchical"):
         far = any(moved > t for moved in _by_levels(column, _levels(column, parameters, distance)))
     else:
@@ -204,7 +204,7 @@ def check_t(column: Counted, parameters: Parameters) -> str:
     return f"within {parameters['t']} ({distance}) of the distribution of '{column.name}'"
 
 
-def _ordered(column: Counted) -> Iterator[Fraction]:
+def _gap_masses(column: Counted) -> Iterator[Fraction]:
     """The mass that crosses each gap between neighbouring values."""
     if len(column.overall) > len(column.values):
         raise BrokenPromise(f"'{column.name}' has missing values, which have no place in an order.")
@@ -231,10 +231,10 @@ def _levels(column: Counted, parameters: Parameters, distance: str) -> list[NDAr
         raise BrokenPromise(f"The guarantee does not list the hierarchy of '{column.name}'.")
     height = max(len(lines[0]) - 1, 1) if lines else 1
     # A node is known by all labels from it to the root: the same label may stand in two branches.
-    return [_numbered([tuple(known[text][level:]) for text in texts], size) for level in range(height)]
+    return [_number_nodes([tuple(known[text][level:]) for text in texts], size) for level in range(height)]
 
 
-def _numbered(nodes: list[tuple[str, ...]], size: int) -> NDArray[np.int64]:
+def _number_nodes(nodes: list[tuple[str, ...]], size: int) -> NDArray[np.int64]:
     """Number nodes by first appearance; a missing value behind them is a node of its own."""
     numbers = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
     return np.array([*(numbers[node] for node in nodes), *range(len(nodes), size)])

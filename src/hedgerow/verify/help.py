@@ -57,7 +57,7 @@ def check_help(release: PublishedRelease, helper: pa.Table, which: str = "all") 
     rows = np.bincount(_groups(people, release), minlength=release.groups)
     table = release.tables["sensitive" if "sensitive" in release.tables else "release"]
     sizes = np.bincount(_groups(table, release), minlength=release.groups)
-    helped = dict(pair for name in release.columns.sensitive for pair in _helped(release, table, name, sizes))
+    helped = dict(pair for name in release.columns.sensitive for pair in _bounded_columns(release, table, name, sizes))
     _check_columns(helper, [prefix + name for prefix in helped for name in (*bounds, *_MEANS)])
     group = np.repeat(np.arange(len(rows)), rows)
     hits = np.arange(len(group)) - (np.cumsum(rows) - rows)[group] + 1
@@ -87,7 +87,7 @@ def _equals(helper: pa.Table, name: str, wanted: Ints) -> bool:
     return not column.null_count and np.array_equal(column.to_numpy(), wanted)
 
 
-def _helped(release: PublishedRelease, table: pa.Table, name: str, sizes: Ints) -> list[tuple[str, _Values]]:
+def _bounded_columns(release: PublishedRelease, table: pa.Table, name: str, sizes: Ints) -> list[tuple[str, _Values]]:
     """The prefix of a sensitive column's bounds and its values; none where it is no number or has gaps."""
     prefix = "" if len(release.columns.sensitive) == 1 else f"{name}_"
     ends = [name]
@@ -173,7 +173,7 @@ def _check_bounds(
     first, last = values.starts[group], values.starts[group] + values.sizes[group] - 1
     bounds = {
         "sum_lower": _sums(values.lows, values)[first + hits - 1],
-        "sum_upper": _sums(_reversed(values.highs, values), values)[first + hits - 1],
+        "sum_upper": _sums(_reverse(values.highs, values), values)[first + hits - 1],
         "min_lower": values.lows[first],
         "min_upper": values.highs[last - hits + 1],
         "max_lower": values.lows[first + hits - 1],
@@ -184,7 +184,7 @@ def _check_bounds(
             raise BrokenPromise(f"help.parquet: '{prefix + name}' does not follow from the published rows.")
 
 
-def _reversed(numbers: Ints, values: _Values) -> Ints:
+def _reverse(numbers: Ints, values: _Values) -> Ints:
     """The numbers of each group from the last to the first."""
     owner = np.repeat(np.arange(len(values.sizes)), values.sizes)
     turned: Ints = numbers[2 * values.starts[owner] + values.sizes[owner] - 1 - np.arange(len(numbers))]

@@ -146,7 +146,7 @@ def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
     target = Path(path).absolute()
     with ExitStack() as stack:
         try:
-            bundle = _held(target, stack)
+            bundle = _hold_all(target, stack)
         except (FileNotFoundError, NotADirectoryError):
             reason = f"it has no {MANIFEST}" if target.exists() else "there is no such folder"
             raise BundleError(f"'{target.name}' is not a hedgerow bundle: {reason}.") from None
@@ -162,7 +162,7 @@ def read_manifest(path: str | os.PathLike[str]) -> bytes:
         return bundle.manifest
 
 
-def _held(target: Path, stack: ExitStack) -> Held:
+def _hold_all(target: Path, stack: ExitStack) -> Held:
     """Open everything; again, if the folder lost its place before all of it was open."""
     for _ in range(_TRIES):
         with ExitStack() as attempt, suppress(FileNotFoundError):

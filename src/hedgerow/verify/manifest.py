@@ -206,7 +206,7 @@ def decode(text: bytes) -> Manifest:
         **_common(fields),
         **more,
     )
-    return _unedited(fields, manifest)
+    return _check_unedited(fields, manifest)
 
 
 def decode_graph(text: bytes) -> GraphManifest:
@@ -224,13 +224,13 @@ def decode_graph(text: bytes) -> GraphManifest:
         counts=GraphCounts(**_exactly(fields("counts"), dict.fromkeys(names, _count))),
         **_common(fields),
     )
-    return _unedited(fields, manifest)
+    return _check_unedited(fields, manifest)
 
 
 def format_of(text: bytes) -> str:
     """The format that a manifest names; empty where it names none."""
     try:
-        named = _parsed(text).get("format")
+        named = _parse(text).get("format")
     except BundleError:
         return ""
     return named if isinstance(named, str) else ""
@@ -260,7 +260,7 @@ class _Fields:
 
 
 def _fields(text: bytes, *formats: str) -> _Fields:
-    found = _parsed(text)
+    found = _parse(text)
     if isinstance(found.get("format"), str) and found["format"] not in formats:
         known = " and ".join(map(repr, formats))
         raise BundleError(f"{MANIFEST} has a format that this version does not read; it reads {known}.")
@@ -284,7 +284,7 @@ def _common(fields: _Fields) -> dict[str, Any]:
 M = TypeVar("M", Manifest, GraphManifest)
 
 
-def _unedited(fields: _Fields, manifest: M) -> M:
+def _check_unedited(fields: _Fields, manifest: M) -> M:
     fields.require_empty()
     if manifest.checksum != fields.checksum:
         raise BundleError(f"{MANIFEST} was edited or damaged: its checksum does not fit; ask for the bundle again.")
@@ -296,7 +296,7 @@ def _checksum(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(bare.encode(errors="surrogatepass")).hexdigest()
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
+def _parse(text: bytes) -> dict[str, Any]:
     try:
         found = json.loads(
             text.decode(), object_pairs_hook=_unique, parse_int=_short, parse_float=_refuse, parse_constant=_refuse

@@ -61,13 +61,15 @@ class BoxColumns:
 def box_columns(columns: PublishedColumns, group_column: str) -> dict[str, BoxColumns]:
     """Name the columns of each quasi-identifier, clear of all other names."""
     used = {name.lower() for name in (*columns.all, group_column)}
-    return {name: BoxColumns(name, *_derived(name, ("low", "high", "set", "missing"), used)) for name in columns.quasi}
+    return {
+        name: BoxColumns(name, *_derive_names(name, ("low", "high", "set", "missing"), used)) for name in columns.quasi
+    }
 
 
 def subdomain_columns(columns: PublishedColumns, group_column: str) -> tuple[str, str, str]:
     """The names of the columns low, high and node of the sensitive column."""
     used = {name.lower() for name in (*columns.all, group_column)}
-    low, high, node = _derived(columns.sensitive[0], ("low", "high", "node"), used)
+    low, high, node = _derive_names(columns.sensitive[0], ("low", "high", "node"), used)
     return low, high, node
 
 
@@ -76,7 +78,7 @@ def free_name(wanted: str, taken: Sequence[str]) -> str:
     return _free(wanted, {name.lower() for name in taken})
 
 
-def _derived(column: str, suffixes: Sequence[str], used: set[str]) -> list[str]:
+def _derive_names(column: str, suffixes: Sequence[str], used: set[str]) -> list[str]:
     names = []
     for suffix in suffixes:
         names.append(_free(f"{column}_{suffix}", used))

@@ -58,17 +58,17 @@ def _parts(readme: str) -> Iterator[str]:
 def _paragraph(lines: list[str]) -> Iterator[str]:
     if lines[0].startswith("#"):
         level = len(lines[0]) - len(lines[0].lstrip("#"))
-        yield f"<h{level}>{_marked(lines[0].lstrip('# '))}</h{level}>"
+        yield f"<h{level}>{_mark(lines[0].lstrip('# '))}</h{level}>"
         lines = lines[1:]
     items = [line.removeprefix("- ") for line in lines if line.startswith("- ")]
     text = " ".join(line for line in lines if not line.startswith("- "))
     if text:
-        yield f"<p>{_marked(text)}</p>"
+        yield f"<p>{_mark(text)}</p>"
     if items:
-        yield "<ul>" + "".join(f"<li>{_marked(item)}</li>" for item in items) + "</ul>"
+        yield "<ul>" + "".join(f"<li>{_mark(item)}</li>" for item in items) + "</ul>"
 
 
-def _marked(text: str) -> str:
+def _mark(text: str) -> str:
     """Escape a text, then mark what stands between backticks or double stars."""
     text = re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(text))
     return re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)

@@ -169,7 +169,7 @@ def check_parameters(criterion: str, parameters: Mapping[str, object], columns: 
         if rule is None:
             raise BrokenPromise("The guarantee has a parameter that its criterion does not know.")
         if not rule(value) or (rule is is_columns and not set(json.loads(str(value))) <= set(columns)):
-            raise BrokenPromise(f"The guarantee's '{_shown(name)}' is out of range, or not what it must be.")
+            raise BrokenPromise(f"The guarantee's '{_text_of(name)}' is out of range, or not what it must be.")
     for one, other in _TOGETHER.get(criterion, ()):
         if (one in parameters) != (other in parameters):
             raise BrokenPromise(f"The guarantee's '{one}' and '{other}' must come together.")
@@ -177,7 +177,7 @@ def check_parameters(criterion: str, parameters: Mapping[str, object], columns: 
         _check_l(parameters)
 
 
-def _shown(name: str) -> str:
+def _text_of(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:40]}..."
 
 

@@ -145,7 +145,7 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
             raise _too_large(name, limit)
         table = _decode(name, content, schema, limit)
         for place, column in enumerate(footer[2][1:]):
-            check_statistics(table.column(place), column[1], _described(content, footer, place))
+            check_statistics(table.column(place), column[1], _describe_columns(content, footer, place))
         return table
     except MemoryError:
         raise
@@ -245,7 +245,7 @@ def _checked_pages(content: bytes, footer: Struct) -> Iterator[int]:
             _require(place == end and values == about[5], "pages do not fill their column")
 
 
-def _described(content: bytes, footer: Struct, place: int) -> Iterator[Described]:
+def _describe_columns(content: bytes, footer: Struct, place: int) -> Iterator[Described]:
     """What the file says of the rows of a column: of all of a part, and of those of each page."""
     row = 0
     for group in footer[4]:

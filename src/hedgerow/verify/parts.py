@@ -97,9 +97,9 @@ class PartsBundle:
         files = [part_file(name, number) for name in names]
         found = self.bundle.read(self.manifest.files, files, max_bytes=self.max_bytes)
         tables = dict(zip(names, (found[file] for file in files), strict=True))
-        tables = {name: self._counted(name, table, part) for name, table in tables.items()}
+        tables = {name: self._renumber(name, table, part) for name, table in tables.items()}
         beside = tables.pop("help", None)
-        release = release_of(self.manifest, tables | self.shared())
+        release = release_of(self.manifest, tables | self.shared_tables())
         rows = Rows(part.rows, part.rows)
         release = replace(release, rows=rows, groups=part.groups)
         try:
@@ -108,18 +108,18 @@ class PartsBundle:
             raise BundleError(f"{part_file(names[0], number)} is not part of a release: {error}") from None
         return release, beside
 
-    def shared(self) -> dict[str, pa.Table]:
+    def shared_tables(self) -> dict[str, pa.Table]:
         """The tables that all parts share."""
         names = [name for name in SHARED if f"{name}.parquet" in self.manifest.files]
         files = [f"{name}.parquet" for name in names]
         found = self.bundle.read(self.manifest.files, files, max_bytes=self.max_bytes) if files else {}
         return {name: found[file] for name, file in zip(names, files, strict=True)}
 
-    def _counted(self, name: str, table: pa.Table, part: PartEntry) -> pa.Table:
+    def _renumber(self, name: str, table: pa.Table, part: PartEntry) -> pa.Table:
         """The table with its groups and sets numbered from 0; numbers that are not of this part are refused."""
         manifest = self.manifest
         wide = pa.int64() if is_wide(manifest.rows.published) else pa.int32()
-        for column in _numbered(name, table, manifest):
+        for column in _number_columns(name, table, manifest):
             place = table.column_names.index(column) if column in table.column_names else -1
             if place < 0 or table.schema.field(place).type != wide:
                 raise BundleError(f"'{column}' is missing from a part, or not a number of a group.")
@@ -131,7 +131,7 @@ class PartsBundle:
         return table
 
 
-def _numbered(name: str, table: pa.Table, manifest: PartsManifest) -> list[str]:
+def _number_columns(name: str, table: pa.Table, manifest: PartsManifest) -> list[str]:
     """The columns of a table that hold numbers of groups or sets."""
     if name in ("help", "implied"):
         return ["group"]
@@ -167,7 +167,7 @@ def cut_blocks(release: PublishedRelease, rows: int) -> Iterator[PublishedReleas
     """Blocks of whole groups of a release, of about so many rows, as parts that are checked one after the other."""
     whole, column = Whole(release.rows), release.group_column
     if _needs_overall(release.guarantee):
-        whole.overall = {name: _ascending(_added(None, release, name)) for name in release.columns.sensitive}
+        whole.overall = {name: _ascending(_add_counts(None, release, name)) for name in release.columns.sensitive}
     grouped = {name: table for name, table in release.tables.items() if column in table.column_names}
     borders = {name: np.append(group_starts(table, release), table.num_rows) for name, table in grouped.items()}
     longest = max(borders.values(), key=lambda ends: int(ends[-1]))
@@ -200,7 +200,7 @@ def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[
         whole.is_last = number == len(parts) - 1
         release = replace(release, whole=whole)
         sentences = checks(release)
-        told = _helped(parts, release, helper, whole)
+        told = _check_help(parts, release, helper, whole)
         del release, helper  # before the next ones are read
     _check_named(parts, whole)
     check_pages(parts.bundle.pages(parts.manifest.files), parts.manifest.guarantee)
@@ -209,7 +209,7 @@ def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[
     return Verification((first, listed, *sentences, *([told] if told else [])))
 
 
-def _helped(parts: PartsBundle, release: PublishedRelease, helper: pa.Table | None, whole: Whole) -> str:
+def _check_help(parts: PartsBundle, release: PublishedRelease, helper: pa.Table | None, whole: Whole) -> str:
     """Check a part's help table: there is one exactly where the manifest says so, with the types of the others."""
     which = parts.manifest.help
     if (helper is not None) != (which != "none" and layout_of(release).has_groups):
@@ -238,7 +238,7 @@ def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
         for name, grid in grids_of(release).items() if manifest.groups else ():
             grids[name] = grid.merge(grids[name]) if name in grids else grid
         for name in manifest.columns.sensitive if needs else ():
-            counts[name] = _added(counts.get(name), release, name)
+            counts[name] = _add_counts(counts.get(name), release, name)
         if manifest.guarantee.criterion == "microaggregation":
             note_rare(replace(release, whole=whole))
         del release
@@ -247,7 +247,7 @@ def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
     return whole, schemas
 
 
-def _added(before: pa.Table | None, release: PublishedRelease, name: str) -> pa.Table:
+def _add_counts(before: pa.Table | None, release: PublishedRelease, name: str) -> pa.Table:
     """How often each value occurs in the parts so far."""
     table = release.tables["sensitive" if "sensitive" in release.tables else "release"]
     found = table.column(name).value_counts()
@@ -284,12 +284,12 @@ def concat_parts(parts: PartsBundle) -> PublishedRelease:
         )
     found: dict[str, list[pa.Table]] = {}
     first = 0
-    shared = parts.shared()
+    shared = parts.shared_tables()
     for number in range(len(parts)):
         release, _ = parts.read(number)
         for name, table in release.tables.items():
             if name not in shared:
-                for column in _numbered(name, table, parts.manifest):
+                for column in _number_columns(name, table, parts.manifest):
                     place = table.column_names.index(column)
                     table = table.set_column(place, column, pc.add(table.column(place), pa.scalar(first, pa.int32())))
                 found.setdefault(name, []).append(table)

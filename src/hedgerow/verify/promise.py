@@ -41,7 +41,7 @@ from hedgerow.verify.target import check_personal, check_target
 from hedgerow.verify.values import PublishedRelease, Verification
 from hedgerow.verify.words import check_pages, check_words
 
-__all__ = ["Verification", "verified", "verify", "verify_bundle", "verify_held", "verify_opened"]
+__all__ = ["Verification", "verify", "verify_bundle", "verify_held", "verify_once", "verify_opened"]
 
 _CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
     "frequency": check_frequency,
@@ -63,7 +63,7 @@ _CRITERIA: dict[str, Callable[[PublishedRelease], str]] = {
 _verified: WeakKeyDictionary[PublishedRelease, tuple[Verification, list[pa.Table]]] = WeakKeyDictionary()
 
 
-def verified(release: PublishedRelease) -> Verification:
+def verify_once(release: PublishedRelease) -> Verification:
     """Return what `verify` found for this very release and these very tables, which cannot change; else verify it."""
     tables = list(release.tables.values())
     if (known := _verified.get(release)) is not None and _are_same(known[1], tables):

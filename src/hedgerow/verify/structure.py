@@ -226,24 +226,24 @@ def expected_columns(release: PublishedRelease) -> Expected:
 
 
 def _one_table(release: PublishedRelease) -> Expected:
-    return {"release": _opened(release) | _hidden(release) | _group(release)}
+    return {"release": _open_columns(release) | _hidden_columns(release) | _group(release)}
 
 
 def _two_tables(release: PublishedRelease) -> Expected:
-    return {"quasi": _opened(release) | _group(release), "sensitive": _hidden(release) | _group(release)}
+    return {"quasi": _open_columns(release) | _group(release), "sensitive": _hidden_columns(release) | _group(release)}
 
 
 def _single_rows(release: PublishedRelease) -> Expected:
     """Rows without groups; under retention the values that were drawn from."""
-    domain = {"domain": _hidden(release)} if release.guarantee.criterion == "retention" else {}
-    return {"release": _opened(release) | _hidden(release), **domain}
+    domain = {"domain": _hidden_columns(release)} if release.guarantee.criterion == "retention" else {}
+    return {"release": _open_columns(release) | _hidden_columns(release), **domain}
 
 
-def _substituted(release: PublishedRelease) -> Expected:
-    return {"release": _opened(release) | _hidden(release), "properties": dict(_PROPERTIES)}
+def _expect_substituted(release: PublishedRelease) -> Expected:
+    return {"release": _open_columns(release) | _hidden_columns(release), "properties": dict(_PROPERTIES)}
 
 
-def _generalized(release: PublishedRelease) -> Expected:
+def _expect_generalized(release: PublishedRelease) -> Expected:
     """Intervals or sets, whichever are published; the names of their columns are derived."""
     table = release.tables.get("release")
     present = set(table.column_names) if table is not None else set[str]()
@@ -254,12 +254,12 @@ def _generalized(release: PublishedRelease) -> Expected:
         quasi |= {box.set: _INT} if box.set in present else {box.low: None, box.high: None}
         quasi |= {box.missing: _BOOL} if box.missing in present else {}
     has_sets = any(box.set in present for box in boxes.values())
-    others = dict.fromkeys(release.columns.plain) | _hidden(release) | _group(release)
+    others = dict.fromkeys(release.columns.plain) | _hidden_columns(release) | _group(release)
     return {"release": quasi | others} | ({SETS: dict(_SETS)} if has_sets else {})
 
 
-def _disguised(release: PublishedRelease) -> Expected:
-    opened, group = _opened(release), _group(release)
+def _expect_disguised(release: PublishedRelease) -> Expected:
+    opened, group = _open_columns(release), _group(release)
     names = subdomain_columns(release.columns, release.group_column)
     hidden: Columns = dict(zip(names, (None, None, _INT), strict=True))
     others: Expected = {"target": dict(_TARGET)}
@@ -270,11 +270,11 @@ def _disguised(release: PublishedRelease) -> Expected:
     return {"release": opened | hidden | group, **others}
 
 
-def _opened(release: PublishedRelease) -> Columns:
+def _open_columns(release: PublishedRelease) -> Columns:
     return dict.fromkeys((*release.columns.quasi, *release.columns.plain))
 
 
-def _hidden(release: PublishedRelease) -> Columns:
+def _hidden_columns(release: PublishedRelease) -> Columns:
     return dict.fromkeys(release.columns.sensitive)
 
 
@@ -287,9 +287,9 @@ FORMS = {
     "separated": Layout(("frequency", "groupwise", "m_invariance", "proximity", "robust"), _two_tables),
     "scattered": Layout(("frequency", "groupwise", "proximity"), _two_tables, has_scattered_rows=True),
     "padded": Layout(("m_invariance",), _two_tables, may_have_fakes=True),
-    "generalized": Layout(("frequency", "groupwise", "proximity", "robust"), _generalized, has_boxes=True),
-    "disguised": Layout(("personal", "target"), _disguised, has_subdomains=True, may_have_fakes=True),
-    "substituted": Layout(("properties",), _substituted, has_groups=False),
+    "generalized": Layout(("frequency", "groupwise", "proximity", "robust"), _expect_generalized, has_boxes=True),
+    "disguised": Layout(("personal", "target"), _expect_disguised, has_subdomains=True, may_have_fakes=True),
+    "substituted": Layout(("properties",), _expect_substituted, has_groups=False),
     "perturbed": Layout(("microaggregation", "noise", "retention"), _single_rows, has_groups=False),
     "swapped": Layout(("rank-swap",), _single_rows, has_groups=False),
 }

@@ -85,7 +85,7 @@ def trees_of(release: PublishedRelease) -> Trees:
     np.add.at(totals, parents[inner], weights[inner])
     if np.bincount(parents[inner], weights[inner].astype(float), minlength=len(parents)).max() >= 2**62:
         raise BrokenPromise("The weights of the table 'target' are too large to be compared.")
-    depths, roots = _climbed(parents)
+    depths, roots = _climb(parents)
     _check_nodes(table, parents, roots)
     return Trees(parents, weights, totals, depths, roots)
 
@@ -125,7 +125,7 @@ def _places(table: pa.Table, end: str) -> Ints:
     return places[: table.num_rows] if end == "low" else places[table.num_rows :]
 
 
-def _climbed(parents: Ints) -> tuple[Ints, Ints]:
+def _climb(parents: Ints) -> tuple[Ints, Ints]:
     """The depth and the root of every node, by climbing from all of them at once."""
     depths, roots = np.zeros(len(parents), np.int64), np.arange(len(parents))
     while (higher := parents[roots] >= 0).any():
@@ -211,7 +211,7 @@ def check_target(release: PublishedRelease) -> str:
 
 def check_ratios(counts: Counts, trees: Trees, tops: Ints, shift: Fraction = Fraction(0)) -> None:
     """Raise unless below every node that a group splits its values are in the ratio of the weights, up to `shift`."""
-    needed = _needed(trees, shift)
+    needed = _mark_needed(trees, shift)
     for group, child, number, siblings in climb(counts, trees, tops):
         weight, total = trees.weights[child], trees.totals[trees.parents[child]]
         if int(siblings.max()) * int(total.max()) * shift.denominator >= 2**62:
@@ -238,7 +238,7 @@ def _check_implied(release: PublishedRelease, counts: Counts, trees: Trees) -> N
         raise BrokenPromise("The table 'implied' does not follow from the published subdomains.")
 
 
-def _needed(trees: Trees, shift: Fraction) -> NDArray[np.bool_]:
+def _mark_needed(trees: Trees, shift: Fraction) -> NDArray[np.bool_]:
     """Children whose share under the target is more than the shift: a group that splits their parent must have them."""
     below = trees.parents >= 0
     weights, totals = trees.weights.astype(object), trees.totals[trees.parents].astype(object)

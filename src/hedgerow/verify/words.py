@@ -71,7 +71,7 @@ def word(release: PublishedRelease) -> Guarantee:
     elif together is not None:
         missing = (*missing, _CLUSTERS.format(together=together))
     if exact := [name for name in release.columns.sensitive if release.made.texts.get(name) == "exact"]:
-        missing = (*missing, _EXACT.format(names=_quoted(exact)))
+        missing = (*missing, _EXACT.format(names=_quote(exact)))
     return replace(release.guarantee, promise=promise, adversary=adversary, not_promised=missing)
 
 
@@ -141,11 +141,11 @@ def check_pages(pages: Mapping[str, str], guarantee: Guarantee) -> None:
         raise BrokenPromise("index.html is not README.md as a page for a browser.")
 
 
-def _quoted(names: Iterable[str]) -> str:
+def _quote(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _said(release: PublishedRelease, name: str) -> str:
+def _parameter_text(release: PublishedRelease, name: str) -> str:
     return str(release.made.parameters.get(name, ""))
 
 
@@ -156,21 +156,21 @@ def _missing(release: PublishedRelease, looking: str | None) -> tuple[str, ...]:
     return sentences if looking is None else (*sentences, minimality(looking))
 
 
-def _unchanged(names: Iterable[str], why: str) -> tuple[str, ...]:
+def _unchanged_words(names: Iterable[str], why: str) -> tuple[str, ...]:
     """Say which columns came out as they were, if any did."""
-    listed = _quoted(names)
+    listed = _quote(names)
     return (f"Unchanged columns: every published value of {listed} is the true one; {why}.",) if listed else ()
 
 
-def _listed(release: PublishedRelease, name: str) -> list[str]:
+def _listed_columns(release: PublishedRelease, name: str) -> list[str]:
     """A parameter that lists columns."""
     return [str(column) for column in json.loads(str(release.guarantee.parameters.get(name, "[]")))]
 
 
 def _frequency(release: PublishedRelease) -> Words:
-    grouping = _said(release, "grouping")
+    grouping = _parameter_text(release, "grouping")
     promise = (
-        f"In each group of published rows no value of {_quoted(release.guarantee.columns)} fills more than "
+        f"In each group of published rows no value of {_quote(release.guarantee.columns)} fills more than "
         f"1/{release.guarantee.parameters['l']} of the rows.{_SHUFFLED}"
     )
     if grouping == "blind":
@@ -208,9 +208,9 @@ def _groupwise(release: PublishedRelease) -> Words:
     promise = f"Each group has at least {parameters['k']} rows{alike}."
     sentences = list(_on_values(parameters))
     if sentences:
-        promise += f" For {_quoted(release.guarantee.columns)}: {'; '.join(sentences)}."
+        promise += f" For {_quote(release.guarantee.columns)}: {'; '.join(sentences)}."
     search = "full-domain" if release.made.method == "FullDomain" else "mondrian"
-    looks = bool(sentences) and _said(release, "blind") != "1"
+    looks = bool(sentences) and _parameter_text(release, "blind") != "1"
     missing = _missing(release, search if looks else None)
     more = () if looks else (_CHOICE,) if sentences else (_HOMOGENEITY,)
     return promise, LOOKING if looks else BLIND, (*missing, *more)
@@ -234,10 +234,10 @@ def _ke(release: PublishedRelease) -> Words:
     most = release.guarantee.parameters.get("l")
     cap = "" if most is None else f"; no value fills more than 1/{most} of a group"
     promise = (
-        f"In each group of published rows the column {_quoted(release.guarantee.columns)} has at least {k} distinct "
+        f"In each group of published rows the column {_quote(release.guarantee.columns)} has at least {k} distinct "
         f"values, and they span a range of at least {e}{cap}.{_SHUFFLED}"
     )
-    looking = "ke-quasi" if _said(release, "refine") == "quasi" else None
+    looking = "ke-quasi" if _parameter_text(release, "refine") == "quasi" else None
     return promise, BLIND if looking is None else LOOKING, (*(() if most else (_UNEVEN,)), *_missing(release, looking))
 
 
@@ -257,12 +257,12 @@ _GAPS = (
 def _m_invariance(release: PublishedRelease) -> Words:
     m, fakes = (int(release.guarantee.parameters[name]) for name in ("m", "counterfeits"))
     promise = (
-        f"Each group publishes at least {m} different values of {_quoted(release.guarantee.columns)}, each once, "
+        f"Each group publishes at least {m} different values of {_quote(release.guarantee.columns)}, each once, "
         f"{fakes:,} of all {release.rows.published + fakes:,} values counterfeit. Whoever is in several releases of "
         "this series is in a group with exactly the same values in each, so that putting them together gives nobody's "
         f"value a probability above 1/{m}."
     )
-    looks = _said(release, "grouping") != "blind"
+    looks = _parameter_text(release, "grouping") != "blind"
     missing = (NOT_PROMISED[0], _SERIES, NOT_PROMISED[2], _UPDATES, *((_GAPS,) if looks else ()))
     return promise, (LOOKING if looks else BLIND) + " Has all releases of the series.", missing
 
@@ -270,11 +270,11 @@ def _m_invariance(release: PublishedRelease) -> Words:
 def _microaggregation(release: PublishedRelease) -> Words:
     k, names = int(release.guarantee.parameters["k"]), release.guarantee.columns
     rest = [name for name in release.columns.quasi if name not in names]
-    others = f", and in particular not {_quoted(rest)}" if rest else ""
-    nodes = _listed(release, "nodes")
+    others = f", and in particular not {_quote(rest)}" if rest else ""
+    nodes = _listed_columns(release, "nodes")
     means = [name for name in names if name not in nodes]
-    held = [f"{_quoted(means)} {_hold(means)} the means"] * bool(means)
-    held += [f"{_quoted(nodes)} {_hold(nodes)} the lowest common nodes in a hierarchy"] * bool(nodes)
+    held = [f"{_quote(means)} {_hold(means)} the means"] * bool(means)
+    held += [f"{_quote(nodes)} {_hold(nodes)} the lowest common nodes in a hierarchy"] * bool(nodes)
     what = " or ".join(["means"] * bool(means) + ["nodes"] * bool(nodes))
     promise = (
         f"{' and '.join(held)} of groups of near rows, and every combination of them is shared by at least "
@@ -284,11 +284,11 @@ def _microaggregation(release: PublishedRelease) -> Words:
         f"Knows nothing about a person but the columns that hold {what}{others}; of these nobody can tell a person's "
         f"row from {k - 1} others."
     )
-    plain = _quoted(name for name in release.columns.sensitive if name not in names)
+    plain = _quote(name for name in release.columns.sensitive if name not in names)
     beside = f"Sensitive columns: every published value of {plain} is the true one, beside the {what} of its group."
     missing = (
         *((beside,) if plain else ()),
-        *_unchanged(_listed(release, "unchanged"), "it is the same in all rows of each group"),
+        *_unchanged_words(_listed_columns(release, "unchanged"), "it is the same in all rows of each group"),
         _ESTIMATES,
         "Sensitive values: the rows of a group may all have the same one, and a mean of near values tells roughly "
         "each.",
@@ -305,7 +305,7 @@ def _hold(names: Iterable[str]) -> str:
 def _noise(release: PublishedRelease) -> Words:
     scale, kind = (release.guarantee.parameters[name] for name in ("scale", "kind"))
     promise = (
-        f"Random numbers ({kind}) were added to {_quoted(release.guarantee.columns)}, whose standard deviation is "
+        f"Random numbers ({kind}) were added to {_quote(release.guarantee.columns)}, whose standard deviation is "
         f"{scale} times that of the column. The numbers published are not the true ones; no definition of privacy "
         "comes with it."
     )
@@ -314,9 +314,11 @@ def _noise(release: PublishedRelease) -> Words:
         "stay rare."
     )
     missing = (
-        *_unchanged(_listed(release, "unchanged"), "it is one and the same in all rows, so the noise has no width"),
-        *_unchanged(
-            _listed(release, "rounded away"),
+        *_unchanged_words(
+            _listed_columns(release, "unchanged"), "it is one and the same in all rows, so the noise has no width"
+        ),
+        *_unchanged_words(
+            _listed_columns(release, "rounded away"),
             "the noise is so narrow that rounding takes it back in nearly every row",
         ),
         _ESTIMATES,
@@ -331,7 +333,7 @@ def _rank_swap(release: PublishedRelease) -> Words:
     names, parameters = release.guarantee.columns, release.guarantee.parameters
     windows = " and ".join(f"{int(parameters[_window(name)]):,}" for name in names)
     promise = (
-        f"The values of {_quoted(names)} changed places in pairs whose ranks lie at most {windows} apart. Every true "
+        f"The values of {_quote(names)} changed places in pairs whose ranks lie at most {windows} apart. Every true "
         "value is published once, in another row or its own. No definition of privacy comes with it."
     )
     adversary = (
@@ -339,7 +341,9 @@ def _rank_swap(release: PublishedRelease) -> Words:
         "are equal or near, that is the true value."
     )
     missing = (
-        *_unchanged(_listed(release, "unchanged"), "it is one and the same in all rows, so a swap changes nothing"),
+        *_unchanged_words(
+            _listed_columns(release, "unchanged"), "it is one and the same in all rows, so a swap changes nothing"
+        ),
         _ESTIMATES,
         "Privacy in a defined sense: ranks at most so far apart may all have nearly the same value.",
         "Repetition: several releases of the same rows narrow down the true ranks.",
@@ -355,7 +359,7 @@ def _retention(release: PublishedRelease) -> Words:
     parameters, columns = release.guarantee.parameters, release.guarantee.columns
     p, values = Fraction(parameters["p"]), release.tables["domain"].num_rows
     promise = (
-        f"Each value of {_quoted(columns)} was published as it is with probability p = {float(p):.6g}, and otherwise "
+        f"Each value of {_quote(columns)} was published as it is with probability p = {float(p):.6g}, and otherwise "
         f"replaced by one drawn uniformly from the {values:,} values of the table `domain`."
     )
     if "m" in parameters:
@@ -371,7 +375,7 @@ def _retention(release: PublishedRelease) -> Words:
     )
     same = columns if p == 1 or values == 1 else ()
     missing = (
-        *_unchanged(same, "none was replaced" if p == 1 else "the domain has no other to replace it by"),
+        *_unchanged_words(same, "none was replaced" if p == 1 else "the domain has no other to replace it by"),
         _ESTIMATES,
         "Proof: how often values were kept cannot be seen in the published rows; that p keeps the risk is computed "
         "from the true ones, which are not published.",
@@ -394,9 +398,9 @@ def _proximity(release: PublishedRelease) -> Words:
         near = f"{below} below and {above} above"
     promise = (
         f"In each group of published rows at most 1/{parameters['m']} lie in the neighbourhood of any value of "
-        f"{_quoted(release.guarantee.columns)}: {near}.{_SHUFFLED}"
+        f"{_quote(release.guarantee.columns)}: {near}.{_SHUFFLED}"
     )
-    if _said(release, "grouping") == "blind":
+    if _parameter_text(release, "grouping") == "blind":
         return promise, BLIND, _missing(release, None)
     return promise, LOOKING, _missing(release, "near")
 
@@ -408,14 +412,14 @@ def _robust(release: PublishedRelease) -> Words:
     parameters = release.guarantee.parameters
     promise = (
         f"Whoever knows, for any one of {parameters['sets']} sets of quasi-identifiers, how likely each of their "
-        f"combinations has a protected value of {_quoted(release.guarantee.columns)} can raise the probability that a "
+        f"combinations has a protected value of {_quote(release.guarantee.columns)} can raise the probability that a "
         f"published row has it to at most {1 / Fraction(parameters['r'])}."
     )
     adversary = (
         "Knows everybody's quasi-identifiers and that they are in the table, and for each set of quasi-identifiers the "
         f"{_PROBABILITIES[str(parameters['model'])]}, exactly, one set at a time"
     )
-    is_blind = _said(release, "k") != ""
+    is_blind = _parameter_text(release, "k") != ""
     adversary += (
         ", and this algorithm."
         if is_blind
@@ -444,7 +448,7 @@ def _target(release: PublishedRelease) -> Words:
     if shift != "0":
         what = f"a distribution in which every branch's share among its siblings is within {shift} of the target's"
     promise = (
-        f"In each group of published rows, whoever draws one of the subdomains of {_quoted(release.guarantee.columns)} "
+        f"In each group of published rows, whoever draws one of the subdomains of {_quote(release.guarantee.columns)} "
         f"at random, and then a value from it by the target distribution in the table 'target', gets {what}. Which row "
         "of a group has which of its subdomains was decided by a fair shuffle."
     )
@@ -457,14 +461,14 @@ def _target(release: PublishedRelease) -> Words:
         "Imbalance: the number of values published at the root tells how many are too many on some side of the tree "
         "for the target, not on which side."
     )
-    followed = minimality("fakes" if _said(release, "fakes") != "0" else "target")
+    followed = minimality("fakes" if _parameter_text(release, "fakes") != "0" else "target")
     return promise, adversary, (*NOT_PROMISED, imbalance, followed)
 
 
 def _personal(release: PublishedRelease) -> Words:
     exact = int(release.guarantee.parameters["exact"])
     promise = (
-        f"Everybody named a part of the domain of {_quoted(release.guarantee.columns)}. Inside it, the published "
+        f"Everybody named a part of the domain of {_quote(release.guarantee.columns)}. Inside it, the published "
         "subdomains of the person's group tell no more than the target distribution in the table 'target' does: any "
         f"two values are as likely, one against the other, as in the target. {exact:,} people consented to be "
         "published exactly."
@@ -477,7 +481,7 @@ def _personal(release: PublishedRelease) -> Words:
     )
     place = "Place: the node that covers a person's group, which may be as narrow as the part that the person named."
     # One group leaves nothing to choose, but its counts are generalized by the rule of target distributions.
-    choice = minimality("target" if _said(release, "asked") == "one" else "personal")
+    choice = minimality("target" if _parameter_text(release, "asked") == "one" else "personal")
     return promise, adversary, (*NOT_PROMISED, place, choice)
 
 
@@ -486,9 +490,9 @@ _RATES = ("identity", "rank", "known sample of ")
 
 def _properties(release: PublishedRelease) -> Words:
     parameters = release.guarantee.parameters
-    inside = "" if _said(release, "layout") == "runs" else " inside a segment of rows"
+    inside = "" if _parameter_text(release, "layout") == "runs" else " inside a segment of rows"
     promise = (
-        f"The numbers of {_quoted(release.guarantee.columns)} were replaced. The new ones were drawn at random among "
+        f"The numbers of {_quote(release.guarantee.columns)} were replaced. The new ones were drawn at random among "
         f"all that keep the {int(parameters['properties']):,} linear properties listed in the table `properties` and "
         f"leave equal numbers equal{inside}; every property holds exactly. This method is driven by utility: no "
         "definition of privacy comes with it."

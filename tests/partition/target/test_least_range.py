@@ -9,7 +9,7 @@ from hedgerow.criteria.target import Target, implied_distribution
 from hedgerow.errors import ParameterError
 from hedgerow.partition.target.least_range import (
     _generalize,
-    allocate,
+    _units,
     arrays_of_trees,
     least_range,
     least_range_groups,
@@ -38,7 +38,8 @@ def labels_of(published: np.ndarray, tree: Hierarchy) -> dict[str, int]:
 @pytest.mark.parametrize(("most", "expected"), [(10, [2, 4, 2]), (3, [0, 0, 0]), (8, [2, 4, 2]), (7, [1, 2, 1])])
 def test_printed_allocation(most, expected):
     """The printed allocation of (3,6,5) in the ratio 1:2:1 comes out; smaller limits cut whole ratios."""
-    assert allocate(np.array([3, 6, 5]), np.array([1, 2, 1]), most).tolist() == expected
+    ratio = np.array([1, 2, 1])
+    assert (_units(np.array([3, 6, 5]), ratio, np.arange(3, dtype=np.int32), most) * ratio).tolist() == expected
 
 
 def test_printed_groups_two_and_three():

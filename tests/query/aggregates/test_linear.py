@@ -162,8 +162,8 @@ def test_compiled_and_plain_arrangements_agree():
     key, values = rng.integers(-2, 3, 10).astype(float), np.sort(rng.integers(0, 9, 14))
     first = np.array([0, 4, 5, 10])
     for plain, fast in zip(
-        linear._arranged.plain(key, first, edges[:-1], edges[1:]),
-        linear._arranged.compiled(key, first, edges[:-1], edges[1:]),
+        linear._arrange.plain(key, first, edges[:-1], edges[1:]),
+        linear._arrange.compiled(key, first, edges[:-1], edges[1:]),
         strict=True,
     ):
         assert (key * values[plain]).sum() == (key * values[fast]).sum()

@@ -133,7 +133,7 @@ def test_compiled_and_plain_loops_agree_with_scipy(seed):
         ints([[0, height], [0, width], [0, height * width]]), np.ones(height, np.int64), np.ones(width, np.int64),
         cost.ravel(), np.zeros(height * width, np.int64), mixed.LARGEST_WORK,
     )  # fmt: skip
-    for solve in (mixed._transported.plain, mixed._transported.compiled):
+    for solve in (mixed._least_cost.plain, mixed._least_cost.compiled):
         total, _, exact = solve(*arguments)
         assert total[0] == cost[row, column].sum()
         assert exact[0]

@@ -57,9 +57,9 @@ def test_sums_leave_64_bits():
     within = np.array([-largest, 0] * 3)
     sums, _ = tally._ends(np.array([0, 3]), group, taken, offsets, within, 1)
     assert [(int(up[0]) << 32) + int(down[0]) for up, down in sums] == [-3 * largest, 3 * largest]
-    high, low, number = tally._drawn(cell, group, taken, offsets, prefix, 1)
+    high, low, number = tally._draw_sums(cell, group, taken, offsets, prefix, 1)
     assert (int(high[0]) << 32) + int(low[0]) == -3 * largest
-    high, low, _ = tally._drawn(np.zeros(9, np.int64), np.arange(9) % 3, np.ones(9, np.int64), offsets, prefix, 1)
+    high, low, _ = tally._draw_sums(np.zeros(9, np.int64), np.arange(9) % 3, np.ones(9, np.int64), offsets, prefix, 1)
     assert (int(high[0]) << 32) + int(low[0]) == -9 * largest
     assert (number[0], bound[0]["t_lower"]) == (3, 0)
 
@@ -71,21 +71,21 @@ def test_compiled_passes_equal_their_plain_loops():
     index = np.flatnonzero(rng.integers(0, 2, 300))
     cell = rng.integers(0, 6, len(index))
     counted = (index, cell, groups, 7)
-    used, group, number = tally._counted.plain(*counted)
+    used, group, number = tally._count.plain(*counted)
     entry_cell, edges = np.repeat(np.arange(7), used), np.concatenate(([0], np.cumsum(used)))
     offsets = np.concatenate(([0], np.cumsum(np.bincount(groups, minlength=40))))
     prefix = np.concatenate(([0], np.cumsum(rng.integers(-(2**40), 2**40, 300))))
     each = (rng.random(40), np.diff(offsets), rng.random(40))
     for kernel, arguments in (
-        (tally._counted, counted),
-        (tally._ranked, (offsets, np.sort(rng.integers(0, 90, 300)), group, rng.integers(0, 90, len(group)))),
-        (tally._drawn, (entry_cell, group, number, offsets, prefix, 7)),
+        (tally._count, counted),
+        (tally._count_below, (offsets, np.sort(rng.integers(0, 90, 300)), group, rng.integers(0, 90, len(group)))),
+        (tally._draw_sums, (entry_cell, group, number, offsets, prefix, 7)),
         (tally._ends, (edges, group, number, offsets, prefix[1:], 1)),
         (tally._ends, (edges, group, number, offsets, prefix[1:] % 1000, 5)),
         (tally._moments, (edges, group, number, np.zeros(7), each, 1)),
         (tally._moments, (edges, group, number, np.zeros(7), each, 3)),
         (tally._terms, (group, number, 2.5, each)),
-        (tally._marked, (*rows.bits_of(rng.random(300) < 0.3), offsets)),
+        (tally._count_bits, (*rows.bits_of(rng.random(300) < 0.3), offsets)),
     ):
         for plain, compiled in zip(kernel.plain(*arguments), kernel.compiled(*arguments), strict=True):
             np.testing.assert_array_equal(plain, compiled)

@@ -163,10 +163,6 @@ class PublishedNodes:
         """The number of subdomains of each group."""
         return np.diff(np.append(0, np.cumsum(self.counts))[self.offsets])
 
-    def expanded(self) -> NDArray[np.int32]:
-        """The node of every subdomain, group after group."""
-        return np.repeat(self.nodes, self.counts)
-
 
 def least_range(counts: NDArray[np.int64], tree: Hierarchy, *, top: int | None = None) -> NDArray[np.int64]:
     """How many values are generalized to each node, from the counts in leaf order; all lie below `top`, or the root."""
@@ -205,12 +201,6 @@ def least_range_groups(
     roots = forest.nodes[trees] - 1 if tops is None else tops
     _generalize((leaves, counts, offsets), (trees, roots), layout, shapes, scratch, (nodes, amounts, ends))
     return PublishedNodes(nodes[: ends[-1]].copy(), amounts[: ends[-1]].copy(), ends)
-
-
-def allocate(counts: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """The largest allocation in the ratio of `weights` with at most `counts` each and `most` in all."""
-    whole = _units(counts, weights, np.arange(len(counts), dtype=np.int32), most)
-    return whole * weights
 
 
 @kernel

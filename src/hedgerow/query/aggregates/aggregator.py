@@ -63,7 +63,7 @@ __all__ = [
     "mirror_ends",
     "missed_chances",
     "numbers_of_matches",
-    "rooted",
+    "root_of",
     "same_values",
     "sum_moments",
     "sums_of_smallest",
@@ -302,7 +302,7 @@ class Aggregator:
         interval, spread = self.answer(evidence, fraction)
         if evidence.is_rounded and self.gives is Gives.VALUE:
             places = self.answer(evidence.points, fraction)[0]
-            return _published(places, _scaled_spread(spread, evidence.unit), domain)
+            return _from_places(places, _scaled_spread(spread, evidence.unit), domain)
         unit = _unit(self.gives, evidence.unit)
         widths = None
         if slack and self.gives in (Gives.TOTAL, Gives.MEAN):
@@ -312,18 +312,18 @@ class Aggregator:
         found = Estimate(
             [None if tick is None else tick * unit for tick in interval.lower],
             [None if tick is None else tick * unit for tick in interval.upper],
-            _scaled(spread.mean, unit).tolist(),
-            _scaled(spread.std, unit).tolist(),
+            _scale(spread.mean, unit).tolist(),
+            _scale(spread.std, unit).tolist(),
             interval.exact,
             rounding,
             widths,
             domain=domain,
             reached=None if self.is_tight else list(interval.exact),
         )
-        return rooted(found) if self.gives is Gives.ROOT else found
+        return root_of(found) if self.gives is Gives.ROOT else found
 
 
-def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
+def _from_places(interval: Interval, spread: Spread, domain: pa.Array | None) -> Estimate:
     """Bounds that are published floats, found by their places among these: ticks do not tell all of them apart."""
     assert domain is not None, "rounded values come with the list of them"
     floats = [Fraction(value) for value in domain.to_pylist()]
@@ -334,7 +334,7 @@ def _published(interval: Interval, spread: Spread, domain: pa.Array | None) -> E
 
 
 def _scaled_spread(spread: Spread, unit: Fraction) -> Spread:
-    return Spread(_scaled(spread.mean, unit), _scaled(spread.std, unit))
+    return Spread(_scale(spread.mean, unit), _scale(spread.std, unit))
 
 
 def _unit(gives: Gives, unit: Fraction) -> Fraction:
@@ -343,11 +343,11 @@ def _unit(gives: Gives, unit: Fraction) -> Fraction:
     return unit**2 if gives in (Gives.SQUARE, Gives.ROOT) else unit
 
 
-def _scaled(numbers: Floats, unit: Fraction) -> Floats:
+def _scale(numbers: Floats, unit: Fraction) -> Floats:
     return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
 
 
-def rooted(found: Estimate) -> Estimate:
+def root_of(found: Estimate) -> Estimate:
     """Standard deviations from variances: roots of the bounds, rounded outwards."""
     lower = [None if v is None else _root(float_below(v), -math.inf) for v in found.lower]
     upper = [None if v is None else _root(float_above(v), math.inf) for v in found.upper]

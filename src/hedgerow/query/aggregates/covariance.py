@@ -240,16 +240,16 @@ def _line(function: str, is_swapped: bool, sums: CellSums, found: LinearBounds, 
     if ends is None or not sums.spread or not ends[1]:
         return _Line(None)
     corr = _correlation(sums, found, ends)
-    return _Line(corr, exact is not None) if function == "corr" else _squared(corr, exact is not None)
+    return _Line(corr, exact is not None) if function == "corr" else _square(corr, exact is not None)
 
 
 def _swap(function: str, sums: CellSums, covariance: LinearBounds, exact: Fraction) -> LinearBounds:
     """The line of a known outcome on hidden values whose sums are fixed."""
-    slope = _scaled(covariance, 1 / exact)
+    slope = _scale(covariance, 1 / exact)
     if function == "regr_slope":
         return slope
     mean = Fraction(sums.hidden_total, sums.rows) * sums.hidden_unit
-    return _shifted(_scaled(slope, -mean), Fraction(sums.total, sums.rows) * sums.unit)
+    return _shift(_scale(slope, -mean), Fraction(sums.total, sums.rows) * sums.unit)
 
 
 def _correlation(sums: CellSums, found: LinearBounds, ends: Ends) -> LinearBounds:
@@ -304,16 +304,16 @@ def _over_root(number: Fraction, square: Fraction, away: object) -> Fraction:
     return sign * Fraction(math.nextafter(root, math.inf if is_up else 0.0))
 
 
-def _scaled(one: LinearBounds, factor: Fraction) -> LinearBounds:
+def _scale(one: LinearBounds, factor: Fraction) -> LinearBounds:
     ends = sorted((one.lower * factor, one.upper * factor))
     return LinearBounds(ends[0], ends[1], one.expected * float(factor), one.std * abs(float(factor)), one.exact)
 
 
-def _shifted(one: LinearBounds, by: Fraction) -> LinearBounds:
+def _shift(one: LinearBounds, by: Fraction) -> LinearBounds:
     return LinearBounds(one.lower + by, one.upper + by, one.expected + float(by), one.std, one.exact)
 
 
-def _squared(one: LinearBounds, is_whole: bool) -> _Line:
+def _square(one: LinearBounds, is_whole: bool) -> _Line:
     """The square of a correlation; where it may be zero that end need not be reached."""
     has_zero = one.lower < 0 < one.upper
     ends = sorted((one.lower**2, one.upper**2))

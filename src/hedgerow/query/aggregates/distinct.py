@@ -42,8 +42,8 @@ __all__ = ["AVG_DISTINCT", "DISTINCT", "SUM_DISTINCT", "distinct"]
 def distinct(evidence: Evidence) -> tuple[Interval, Spread]:
     """Bounds and expectation of the number of different values."""
     if evidence.is_ranged:
-        return _ranged(evidence)
-    found, cells = functools.reduce(_Found.joined, evidence.each(_Found.of)), evidence.cells
+        return _distinct_in_ranges(evidence)
+    found, cells = functools.reduce(_Found.join, evidence.each(_Found.of)), evidence.cells
     upper = [min(a, b) for a, b in zip(found.per_cell(found.reached, cells), found.slots, strict=True)]
     lower = [max(a, b) for a, b in zip(found.per_cell(found.forced, cells), found.alone.tolist(), strict=True)]
     chance, cell = 1.0 - np.exp(found.logs), found.pairs // max(len(found.domain), 1)
@@ -80,15 +80,15 @@ class _Found:
         pair = hits.cell[entry] * len(domain) + label.reshape(-1)[run]
         forced = values.counts[hits.group][entry] - count[run] < least[entry]
         pairs, place = np.unique(pair, return_inverse=True)
-        logs = np.bincount(place.reshape(-1), _missed(hits, values, entry, count[run]), minlength=len(pairs))
+        logs = np.bincount(place.reshape(-1), _log_missed(hits, values, entry, count[run]), minlength=len(pairs))
         slots = totals(hits, np.minimum(most, kinds[hits.group]))
         reached, alone = different(pair[most[entry] > 0]), _fewest(hits, least, entry, count[run])
         return _Found(domain, reached, different(pair[forced]), pairs, logs.astype(np.float64), slots, alone)
 
-    def joined(self, other: _Found) -> _Found:
+    def join(self, other: _Found) -> _Found:
         """What two pieces tell together."""
         domain = joined_sets([self.domain, other.domain])
-        both = [one._numbered(domain) for one in (self, other)]
+        both = [one._renumber(domain) for one in (self, other)]
         reached, forced = (joined_sets([getattr(one, name) for one in both]) for name in ("reached", "forced"))
         pairs, place = np.unique(np.concatenate([one.pairs for one in both]), return_inverse=True)
         logs = np.bincount(place.reshape(-1), np.concatenate([one.logs for one in both]), minlength=len(pairs))
@@ -97,15 +97,15 @@ class _Found:
             domain, reached, forced, pairs, logs.astype(np.float64), slots, np.maximum(self.alone, other.alone)
         )
 
-    def _numbered(self, domain: Ints) -> _Found:
+    def _renumber(self, domain: Ints) -> _Found:
         """The same pairs by the places of values in a larger domain."""
         places, width = np.searchsorted(domain, self.domain), max(len(self.domain), 1)
 
-        def moved(pairs: Ints) -> Ints:
+        def move(pairs: Ints) -> Ints:
             result: Ints = pairs // width * len(domain) + places[pairs % width]
             return result
 
-        return replace(self, reached=moved(self.reached), forced=moved(self.forced), pairs=moved(self.pairs))
+        return replace(self, reached=move(self.reached), forced=move(self.forced), pairs=move(self.pairs))
 
     def per_cell(self, pairs: Ints, cells: int) -> list[int]:
         """How many pairs each cell has."""
@@ -120,13 +120,13 @@ class _Found:
         return found
 
 
-def _ranged(evidence: Evidence) -> tuple[Interval, Spread]:
+def _distinct_in_ranges(evidence: Evidence) -> tuple[Interval, Spread]:
     """Values that lie anywhere in ranges: bounds that hold, and what to expect."""
     lower = _disjoint(evidence)
     points = _per_cell_and_tick(evidence.each(_points), evidence.cells)
     spread_out, slots = evidence.added(_slots_of_ranges)
     upper = [min(a + b, c) for a, b, c in zip(points, spread_out, slots, strict=True)]
-    spread = _expected(evidence)
+    spread = _expected_distinct(evidence)
     mean = np.clip(spread.mean, np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64))
     is_exact = [a == b for a, b in zip(lower, upper, strict=True)]
     return Interval(lower, upper, is_exact), Spread(mean, np.where(is_exact, 0.0, spread.std))
@@ -159,7 +159,7 @@ def _slots_of_ranges(hits: Hits, values: Values) -> tuple[list[int], list[int]]:
 
 def _disjoint(evidence: Evidence) -> list[int]:
     """The most ranges of a cell that do not overlap, among those that must be there: one value cannot serve two."""
-    cell, start, end = _different(evidence.each(_needed)).T
+    cell, start, end = _different(evidence.each(_needed_ranges)).T
     number, reached, current = [0] * evidence.cells, 0, -1
     for place in np.lexsort((start, end, cell)).tolist():
         is_next = cell[place] != current
@@ -169,7 +169,7 @@ def _disjoint(evidence: Evidence) -> list[int]:
     return number
 
 
-def _needed(hits: Hits, values: Values) -> Ints:
+def _needed_ranges(hits: Hits, values: Values) -> Ints:
     """Cell, start and end of the different ranges in which some value must lie.
 
     A group of which all values must be there gives all its ranges, another one the range of all that it may have.
@@ -188,7 +188,7 @@ def _needed(hits: Hits, values: Values) -> Ints:
     return np.unique(np.stack((cell, start, end), axis=1), axis=0)
 
 
-def _expected(evidence: Evidence) -> Spread:
+def _expected_distinct(evidence: Evidence) -> Spread:
     """Mean and deviation: a tick is missed by all rows with a chance; logarithms add up over the ranges over it."""
     pieces = evidence.each(_loads)
     ranges, place = np.unique(np.concatenate([ranges for ranges, _ in pieces]), axis=0, return_inverse=True)
@@ -244,7 +244,7 @@ def _fewest(hits: Hits, least: Ints, entry: Ints, count: Ints) -> Ints:
     return fewest
 
 
-def _missed(hits: Hits, values: Values, entry: Ints, count: Ints) -> Floats:
+def _log_missed(hits: Hits, values: Values, entry: Ints, count: Ints) -> Floats:
     """The logarithm of the hypergeometric chance that a group's rows miss a value; values are taken as independent."""
     owner, order = unroll(count)
     size, h = values.sizes[hits.group[entry[owner]]], hits.expected[entry[owner]]
@@ -252,13 +252,13 @@ def _missed(hits: Hits, values: Values, entry: Ints, count: Ints) -> Floats:
     return np.bincount(owner, np.log(missed), minlength=len(entry)).astype(np.float64)
 
 
-def _valued(function: str, evidence: Evidence) -> tuple[Interval, Spread]:
+def _distinct_totals(function: str, evidence: Evidence) -> tuple[Interval, Spread]:
     """SUM and AVG of different values: those that no assignment avoids count, others that are in reach may."""
     if evidence.is_ranged:
         raise QueryError("of a column that is published as ranges SUM and AVG of different values have no bound")
     if evidence.is_rounded:
         raise QueryError("of floats without a common number of decimals SUM and AVG of different values have no bound")
-    found = functools.reduce(_Found.joined, evidence.each(_Found.of))
+    found = functools.reduce(_Found.join, evidence.each(_Found.of))
     forced = np.intersect1d(found.forced, found.reached, assume_unique=True)
     loosely = np.setdiff1d(found.reached, forced, assume_unique=True)
     lower: list[Fraction | None] = []
@@ -301,6 +301,10 @@ def _best_mean(sure: list[int], loose: list[int]) -> Fraction:
     return Fraction(total, number)
 
 
-SUM_DISTINCT = Aggregator("sum_distinct", Gives.TOTAL, lambda evidence, _: _valued("sum", evidence), is_tight=False)
-AVG_DISTINCT = Aggregator("avg_distinct", Gives.MEAN, lambda evidence, _: _valued("avg", evidence), is_tight=False)
+SUM_DISTINCT = Aggregator(
+    "sum_distinct", Gives.TOTAL, lambda evidence, _: _distinct_totals("sum", evidence), is_tight=False
+)
+AVG_DISTINCT = Aggregator(
+    "avg_distinct", Gives.MEAN, lambda evidence, _: _distinct_totals("avg", evidence), is_tight=False
+)
 DISTINCT = Aggregator("distinct", Gives.NUMBER, lambda evidence, _: distinct(evidence), takes_any=True, is_tight=False)

@@ -115,7 +115,7 @@ def _chances(evidence: Evidence, inside: NDArray[np.bool_], ends: Ints) -> tuple
     The chance is given that all smaller ones were missed; the third result is where each cell starts.
     """
 
-    def listed(hits: Hits, values: Values) -> tuple[Ints, Ints, Floats]:
+    def list_values(hits: Hits, values: Values) -> tuple[Ints, Ints, Floats]:
         hits = _drawing(hits, values, inside)
         hits = hits.only(values.lows[values.offsets[hits.group]] <= ends[hits.cell])
         owner, order = unroll(rank(values, hits.group, ends[hits.cell] + 1))
@@ -123,7 +123,7 @@ def _chances(evidence: Evidence, inside: NDArray[np.bool_], ends: Ints) -> tuple
         ascending = np.lexsort((low, cell))
         return cell[ascending], low[ascending], missed_chances(hits, values, owner, order)[ascending]
 
-    pieces = evidence.each(listed)
+    pieces = evidence.each(list_values)
     cell, low, missed = pieces[0] if len(pieces) == 1 else _together([_together([piece]) for piece in pieces])
     above = (low - ends[cell]).astype(np.float64)
     return above, missed, np.searchsorted(cell, np.arange(evidence.cells + 1))

@@ -234,11 +234,11 @@ def add_shares(shares: Sequence[LinearShare]) -> LinearBounds:
 
 def extreme_orders(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     """For each row the number of the value that it gets in the greatest, and in the least sum of key * value."""
-    return _arranged(np.ascontiguousarray(key), first, start, end)
+    return _arrange(np.ascontiguousarray(key), first, start, end)
 
 
 @kernel
-def _arranged(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+def _arrange(key: Floats, first: Ints, start: Ints, end: Ints) -> tuple[Ints, Ints]:
     """Positive keys take values from one end, the others from the other end."""
     greatest, least = np.empty(len(key), dtype=np.int64), np.empty(len(key), dtype=np.int64)
     for e in range(len(start)):

@@ -38,7 +38,7 @@ __all__ = [
     "expect_pairs",
     "join_pairs",
     "least_total",
-    "negated",
+    "negate",
     "ones_of",
     "ratio_of_pairs",
     "sum_of_pairs",
@@ -110,11 +110,11 @@ def join_pairs(pieces: Sequence[Pairs]) -> Pairs:
     values, value = _reorder([piece.values for piece in pieces], order)
     pairs, pair = _reorder([piece.pairs for piece in pieces], order)
 
-    def joined(name: str, places: Ints) -> NDArray[Any]:
+    def join(name: str, places: Ints) -> NDArray[Any]:
         found: NDArray[Any] = np.concatenate([getattr(piece, name) for piece in pieces])[places]
         return found
 
-    low, sure = joined("low", pair), joined("sure", pair)
+    low, sure = join("low", pair), join("sure", pair)
     is_sharp = all(piece.is_sharp for piece in pieces)
     return replace(
         first,
@@ -122,12 +122,12 @@ def join_pairs(pieces: Sequence[Pairs]) -> Pairs:
         rows=rows,
         values=values,
         pairs=pairs,
-        supply=joined("supply", row),
-        demand=joined("demand", value),
+        supply=join("supply", row),
+        demand=join("demand", value),
         low=low,
-        high=low if is_sharp else joined("high", pair),
+        high=low if is_sharp else join("high", pair),
         sure=sure,
-        possible=sure if is_sharp else joined("possible", pair),
+        possible=sure if is_sharp else join("possible", pair),
     )
 
 
@@ -167,7 +167,7 @@ def count_of_pairs(pairs: Pairs) -> MixedBounds:
 def sum_of_pairs(pairs: Pairs) -> MixedBounds:
     """SUM: the least and the greatest total; None where no assignment has a pair that counts."""
     low, low_number, low_reached = _least(pairs, _least_share(pairs, pairs.low), _preferring(pairs))
-    mirror = negated(pairs)
+    mirror = negate(pairs)
     high, high_number, high_reached = _least(mirror, _least_share(mirror, mirror.low), _preferring(pairs))
     empty = _are_empty(pairs)
     # An optimum without a pair that counts is NULL and not zero: zero still encloses what other assignments give.
@@ -193,7 +193,7 @@ def ratio_of_pairs(pairs: Pairs, by: Ints) -> MixedBounds:
     They speak of the assignments in which the lower total is not zero.
     """
     lower, low_reached = _least_ratio(pairs, by)
-    upper, high_reached = _least_ratio(negated(pairs), by)
+    upper, high_reached = _least_ratio(negate(pairs), by)
     reached = [a and b and pairs.is_sharp for a, b in zip(low_reached, high_reached, strict=True)]
     return MixedBounds(lower, [None if end is None else -end for end in upper], reached)
 
@@ -204,7 +204,7 @@ def _are_empty(pairs: Pairs) -> list[bool]:
     return [not number for number in used.tolist()]
 
 
-def negated(pairs: Pairs) -> Pairs:
+def negate(pairs: Pairs) -> Pairs:
     """The mirror image: what pairs add, below zero."""
     return replace(pairs, low=-pairs.high, high=-pairs.low)
 
@@ -247,7 +247,7 @@ def _least(pairs: Pairs, cost: Ints, other: Ints, *, prefer: bool = True) -> tup
 
 def _solve(pairs: Pairs, cost: Ints, other: Ints) -> tuple[Ints, Ints, Mask]:
     # The work grows faster than the number of pairs, so that compiled code pays earlier than elsewhere.
-    solve = _transported.compiled if len(cost) > _FEW else _transported
+    solve = _least_cost.compiled if len(cost) > _FEW else _least_cost
     edges, entries = pairs.edges, len(pairs.rows) - 1
     pieces = max(min(4 * cores(), entries), 1) if len(cost) > _FEW and cores() > 1 else 1
     # Entries are solved one by one, so that any core may take any of them.
@@ -363,11 +363,11 @@ def compared_counts(
     most pairs come from giving each value in turn to the least limit that is left, the fewest from doing so with the
     pairs that do not count.
     """
-    return _compared(first, start, end, limits, values)
+    return _compare(first, start, end, limits, values)
 
 
 @kernel
-def _compared(first: Ints, start: Ints, end: Ints, limits: Ints, values: Ints) -> tuple[Ints, Ints, Floats, Floats]:
+def _compare(first: Ints, start: Ints, end: Ints, limits: Ints, values: Ints) -> tuple[Ints, Ints, Floats, Floats]:
     """One merge of limits and values per entry and number."""
     entries = len(start)
     least, most = np.zeros(entries, dtype=np.int64), np.zeros(entries, dtype=np.int64)
@@ -401,7 +401,7 @@ def _compared(first: Ints, start: Ints, end: Ints, limits: Ints, values: Ints) -
 
 
 @kernel
-def _transported(
+def _least_cost(
     edges: Ints, supply: Ints, demand: Ints, cost: Ints, other: Ints, largest_work: int
 ) -> tuple[Ints, Ints, NDArray[np.bool_]]:
     """Least total cost per entry, the total of `other` in that solution, and whether the solution is exact."""

@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.aggregates.aggregator import rooted
+from hedgerow.query.aggregates.aggregator import root_of
 from hedgerow.query.aggregates.mixed import (
     MixedBounds,
     Pairs,
@@ -33,7 +33,7 @@ from hedgerow.query.aggregates.mixed import (
     expect_number,
     expect_pairs,
     least_total,
-    negated,
+    negate,
     sum_of_pairs,
 )
 from hedgerow.query.answer import Estimate, Rounding
@@ -85,7 +85,7 @@ def estimate_ranked(
         place = Place.of_fraction(share, is_discrete=function != "quantile_cont")
         bounds = quantile_of_pairs(pairs, place, count)
         if domain is not None and pa.types.is_floating(domain.type):
-            pairs, bounds = _valued(pairs, bounds, domain.to_numpy(zero_copy_only=False))
+            pairs, bounds = _as_floats(pairs, bounds, domain.to_numpy(zero_copy_only=False))
         mean, std = quantile_spread(pairs, place, bounds, number)
         unit, needed = pairs.unit, 1
     is_sure = [int(fewest or 0) >= needed for fewest in count.lower]
@@ -102,10 +102,10 @@ def estimate_ranked(
         domain=domain if rounding is Rounding.VALUE else None,
         reached=bounds.reached,
     )
-    return rooted(found) if gives is Gives.ROOT else found
+    return root_of(found) if gives is Gives.ROOT else found
 
 
-def _valued(pairs: Pairs, bounds: MixedBounds, floats: Floats) -> tuple[Pairs, MixedBounds]:
+def _as_floats(pairs: Pairs, bounds: MixedBounds, floats: Floats) -> tuple[Pairs, MixedBounds]:
     """Floats in the place of their places in order."""
     lower, upper = (
         [None if end is None else Fraction(float(floats[int(end)])) for end in side]
@@ -119,7 +119,7 @@ def _valued(pairs: Pairs, bounds: MixedBounds, floats: Floats) -> tuple[Pairs, M
 
 def quantile_of_pairs(pairs: Pairs, place: Place, count: MixedBounds) -> MixedBounds:
     """The least and the greatest value at a place; `count` bounds how many pairs there are."""
-    mirror = negated(pairs)
+    mirror = negate(pairs)
     if place.is_discrete:
         lower, low_reached = _least_discrete(pairs, place, is_strict=False)
         upper, high_reached = _least_discrete(mirror, place.mirrored, is_strict=True)

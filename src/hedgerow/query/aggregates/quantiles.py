@@ -64,8 +64,8 @@ def _sides(
         upper = mirror.smallest(lambda below, above: below > below + above - _place(fraction, below + above))
     elif np.array_equal(low, high) or int((high - low).max(initial=0)) < _MOST_TOTALS:
         lower, upper = (
-            _interpolated(finder, fraction, low, high, False),
-            _interpolated(mirror, fraction, low, high, True),
+            _least_interpolated(finder, fraction, low, high, False),
+            _least_interpolated(mirror, fraction, low, high, True),
         )
     else:
         lower = finder.smallest(lambda below, above: below > _floor(fraction, below + above - 1))
@@ -87,15 +87,15 @@ def _floor(fraction: Fraction, number: Ints) -> Ints:
     return result
 
 
-def _interpolated(finder: _Finder, fraction: Fraction, low: Ints, high: Ints, is_mirrored: bool) -> list[Any]:
+def _least_interpolated(finder: _Finder, fraction: Fraction, low: Ints, high: Ints, is_mirrored: bool) -> list[Any]:
     """The least interpolated quantile over all possible totals; in the mirror ranks count from the other end."""
     best: list[Any] = [None] * len(low)
     share = 1 - fraction if is_mirrored else fraction
     for extra in range(int((high - low).max(initial=0)) + 1):
         total = np.minimum(np.maximum(low, 1) + extra, np.maximum(high, 1))
         place = _floor(share, total - 1)
-        first = finder.ranked(total, place + 1)
-        second = finder.ranked(total, np.minimum(place + 2, total))
+        first = finder.value_at_rank(total, place + 1)
+        second = finder.value_at_rank(total, np.minimum(place + 2, total))
         for cell, (a, b) in enumerate(zip(first, second, strict=True)):
             rest = share * (int(total[cell]) - 1) - int(place[cell])
             found = a + (b - a) * rest
@@ -111,7 +111,7 @@ class _Finder:
         self._domain = joined_sets(evidence.each(lambda _, values: values.domain))
         self._table = _Counts.of(evidence, self._domain) if len(evidence.pieces) > 1 else None
 
-    def ranked(self, total: Ints, place: Ints) -> list[int]:
+    def value_at_rank(self, total: Ints, place: Ints) -> list[int]:
         """The smallest possible value of a rank, from 1, among so many."""
         return self.smallest(lambda below, above: np.minimum(below, total - above) >= place)
 
@@ -157,13 +157,13 @@ class _Counts:
         """Count the smallest values of every group, as many as may be taken."""
         width = max(len(domain), 1)
 
-        def counted(hits: Hits, values: Values) -> tuple[Ints, Ints, Ints]:
+        def count(hits: Hits, values: Values) -> tuple[Ints, Ints, Ints]:
             least, most = matches(hits, values)
             owner, order = unroll(most)
             place = np.searchsorted(domain, values.lows[values.offsets[hits.group[owner]] + order])
-            return _summed(hits.cell[owner] * width + place, np.ones(len(owner)), order < least[owner])
+            return _sum_by_key(hits.cell[owner] * width + place, np.ones(len(owner)), order < least[owner])
 
-        keys, most, least = functools.reduce(_both, evidence.each(counted))
+        keys, most, least = functools.reduce(_both, evidence.each(count))
         first = np.searchsorted(keys, np.arange(evidence.cells + 1) * width)
         return _Counts(width, keys, _running(most), _running(least), first)
 
@@ -174,7 +174,7 @@ class _Counts:
         return self.most[upto] - self.most[start], self.least[end] - self.least[upto]
 
 
-def _summed(keys: Ints, most: Any, least: Any) -> tuple[Ints, Ints, Ints]:
+def _sum_by_key(keys: Ints, most: Any, least: Any) -> tuple[Ints, Ints, Ints]:
     found, place = np.unique(keys, return_inverse=True)
     sums = [np.bincount(place.reshape(-1), each, minlength=len(found)).astype(np.int64) for each in (most, least)]
     return found, sums[0], sums[1]
@@ -182,7 +182,7 @@ def _summed(keys: Ints, most: Any, least: Any) -> tuple[Ints, Ints, Ints]:
 
 def _both(one: tuple[Ints, Ints, Ints], other: tuple[Ints, Ints, Ints]) -> tuple[Ints, Ints, Ints]:
     keys, most, least = (np.concatenate(pair) for pair in zip(one, other, strict=True))
-    return _summed(keys, most, least)
+    return _sum_by_key(keys, most, least)
 
 
 def _running(numbers: Ints) -> Ints:

@@ -42,7 +42,7 @@ def variance(evidence: Evidence, *, is_sample: bool) -> tuple[Interval, Spread]:
     if evidence.is_ranged or not evidence.every(_is_fixed):
         interval = _crude(evidence, enough, is_sample)
     else:
-        interval = _swept(evidence, number, is_sample)
+        interval = _sweep(evidence, number, is_sample)
     return interval, _spread(evidence, is_sample)
 
 
@@ -65,7 +65,7 @@ def _crude(evidence: Evidence, enough: Any, is_sample: bool) -> Interval:
     return Interval(lower, upper, [bound is None or (bound == 0 and s) for bound, s in zip(upper, sure, strict=True)])
 
 
-def _swept(evidence: Evidence, number: Ints, is_sample: bool) -> Interval:
+def _sweep(evidence: Evidence, number: Ints, is_sample: bool) -> Interval:
     lower: list[Any] = [None] * evidence.cells
     upper: list[Any] = [None] * evidence.cells
     exact = [True] * evidence.cells
@@ -80,7 +80,7 @@ def _swept(evidence: Evidence, number: Ints, is_sample: bool) -> Interval:
 
     for cell, pieces in zip(wanted, zip(*evidence.each(choices), strict=True), strict=True):
         by = int(number[cell]) - (1 if is_sample else 0)
-        together = functools.reduce(_Choices.joined, pieces)
+        together = functools.reduce(_Choices.join, pieces)
         least, greatest, exact[cell] = together.ends(int(number[cell]), is_rounded=evidence.is_rounded)
         lower[cell], upper[cell] = least / by, greatest / by
     return Interval(lower, upper, exact)
@@ -105,7 +105,7 @@ class _Steps:
         squares = np.bincount(place, into**2 - out**2, minlength=len(where)).astype(np.float64)
         return _Steps(float(first.sum()), float((first**2).sum()), where, change, squares)
 
-    def joined(self, other: _Steps) -> _Steps:
+    def join(self, other: _Steps) -> _Steps:
         """The choices of both."""
         where, place = np.unique(np.concatenate((self.where, other.where)), return_inverse=True)
         change, squares = (
@@ -174,12 +174,12 @@ class _Choices:
         steps = len(away) + len(loose) + int(size[loose].sum())
         return _Choices(exact, nearest, farthest, scale, steps, len(loose) > 0, _is_constant(values, group, taken))
 
-    def joined(self, other: _Choices) -> _Choices:
+    def join(self, other: _Choices) -> _Choices:
         """The choices of both."""
         return _Choices(
             (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1]),
-            self.nearest.joined(other.nearest),
-            self.farthest.joined(other.farthest),
+            self.nearest.join(other.nearest),
+            self.farthest.join(other.farthest),
             max(self.scale, other.scale),
             self.steps + other.steps,
             self.is_loose or other.is_loose,

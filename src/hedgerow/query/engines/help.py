@@ -161,7 +161,7 @@ def _statistics(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str
         "max_upper": values.highs[end - 1],
     }
     bounds = {name: exact_column(ticks, values.unit) for name, ticks in exact.items()}
-    return {**sum_columns(values, view.groups, hits), **_expected(view, values, hits, sizes), **bounds}
+    return {**sum_columns(values, view.groups, hits), **_expected_sums(view, values, hits, sizes), **bounds}
 
 
 def sum_columns(values: Values, group: Ints, hits: Ints) -> dict[str, pa.Array]:
@@ -185,7 +185,7 @@ def _wide(low: Ints, high: Ints, places: int) -> pa.Array:
     return pa.Array.from_buffers(pa.decimal128(38, places), len(low), [None, pa.py_buffer(words)])
 
 
-def _expected(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:
+def _expected_sums(view: View, values: Values, hits: Ints, sizes: Ints) -> dict[str, pa.Array]:
     moments, scale = values.moments, float(values.unit.denominator)
     mean = moments.mean[view.groups] / scale
     variance = moments.values[view.groups] / scale**2

@@ -52,9 +52,9 @@ class StoredSums:
             None if drawn is None else StoredEvidence.of(*drawn),
         )
 
-    def kept(self, scratch: Path) -> StoredSums:
+    def store(self, scratch: Path) -> StoredSums:
         """The same, its evidence in a file of a folder."""
-        return self if self.evidence is None else replace(self, evidence=self.evidence.kept(scratch))
+        return self if self.evidence is None else replace(self, evidence=self.evidence.store(scratch))
 
 
 def cell_keys(keys: Mapping[str, pa.Array], cells: int) -> list[CellKey]:

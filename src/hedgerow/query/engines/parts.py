@@ -101,10 +101,10 @@ class PartsEngine:
         whole = self._learn(bound)
         place = scratch if self._is_near else None
         read = functools.partial(_Answered.of, asked, items, _Orders(whole, paired), place)
-        parts = [part.kept(scratch) for part in self._each(read)]
+        parts = [part.store(scratch) for part in self._each(read)]
         plan = _plan(asked, whole, self._tables.first)
         cells = _Cells.of(asked, plan.grouped, parts)
-        found = {item: _joined(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
+        found = {item: _join(item, cells, [part.answers[item] for part in parts]) for item in parts[0].answers}
         found |= self._lines(asked, whole, cells, [one for one in found.values() if isinstance(one, JoinedSums)])
         estimates = {item.alias: plan.finished(item, _estimate(item, found, plan)) for item in bound.aggregates}
         keys = {key.alias: cells.keys[key.alias] for key in bound.keys}
@@ -142,7 +142,7 @@ class PartsEngine:
         if missing or (self._release.form.has_boxes and "" not in known):
             parts = list(self._each(functools.partial(_learn_part, bound, missing, frozenset(paired))))
             for name in (*missing, ""):
-                known[keys.get(name, "")] = functools.reduce(_Learned.joined, (part[name] for part in parts))
+                known[keys.get(name, "")] = functools.reduce(_Learned.join, (part[name] for part in parts))
         learned = {name: known[keys[name]] for name in columns}
         ragged = {
             name: Kind.FLOAT
@@ -152,7 +152,7 @@ class PartsEngine:
         if ragged:  # floats on no decimal grid are told apart by their places
             parts = list(self._each(functools.partial(_learn_part, bound, ragged, frozenset(ragged))))
             for name in ragged:
-                learned[name] = known[keys[name]] = functools.reduce(_Learned.joined, (part[name] for part in parts))
+                learned[name] = known[keys[name]] = functools.reduce(_Learned.join, (part[name] for part in parts))
         grids = {name: one.grid for name, one in learned.items() if one.grid is not None}
         domains = {name: one.domain for name, one in learned.items() if one.domain is not None}
         return WholeRelease(grids, domains, known[""].doubtful if "" in known else frozenset())
@@ -166,18 +166,18 @@ class _Learned:
     domain: pa.Array | None = None
     doubtful: frozenset[str] = frozenset()
 
-    def joined(self, other: _Learned) -> _Learned:
+    def join(self, other: _Learned) -> _Learned:
         """The same of two parts."""
         grids = [one.grid for one in (self, other) if one.grid is not None]
         domains = [one.domain for one in (self, other) if one.domain is not None]
         return _Learned(
             functools.reduce(DecimalGrid.merge, grids) if grids else None,
-            _sorted(pa.concat_arrays(domains)) if domains else None,
+            _sort_distinct(pa.concat_arrays(domains)) if domains else None,
             self.doubtful | other.doubtful,
         )
 
 
-def _sorted(values: pa.Array) -> pa.Array:
+def _sort_distinct(values: pa.Array) -> pa.Array:
     different = values.drop_null().unique()
     return different.take(pc.array_sort_indices(different))
 
@@ -195,9 +195,9 @@ def _learn_part(bound: Bound, kinds: Mapping[str, Kind], placed: frozenset[str],
         if domain is None:
             found[name] = _Learned()
         elif kind is Kind.FLOAT:
-            found[name] = _Learned(column_grid(domain), _sorted(domain) if name in placed else None)
+            found[name] = _Learned(column_grid(domain), _sort_distinct(domain) if name in placed else None)
         else:
-            found[name] = _Learned(domain=_sorted(domain))
+            found[name] = _Learned(domain=_sort_distinct(domain))
     return found
 
 
@@ -246,11 +246,11 @@ class _Answered:
             if item.function == "avg" and isinstance(answers[item], Estimate):
                 answers |= {one: _answer(plan, one) for one in (_as_sum(item), _as_count(item))}
         found = _Answered(plan.keys, plan.cells, answers)
-        return found if scratch is None else found.kept(scratch)
+        return found if scratch is None else found.store(scratch)
 
-    def kept(self, scratch: Path) -> _Answered:
+    def store(self, scratch: Path) -> _Answered:
         """The same, its evidence in files of a folder."""
-        kept = {item: one if isinstance(one, Estimate) else one.kept(scratch) for item, one in self.answers.items()}
+        kept = {item: one if isinstance(one, Estimate) else one.store(scratch) for item, one in self.answers.items()}
         return replace(self, answers=kept)
 
 
@@ -264,7 +264,7 @@ def _answer(plan: Plan, item: Aggregate) -> Told:
     if item.other is not None and (sums := StoredSums.of(plan, item)) is not None:
         return sums
     if plan.looks_at_pairs(item):
-        return _crossed(plan, item)
+        return _cross(plan, item)
     if (found := plan.crossed(item) or plan.known(item)) is not None:
         return found
     evidence = plan.evidence(item if item.column is not None else None)
@@ -273,7 +273,7 @@ def _answer(plan: Plan, item: Aggregate) -> Told:
     return StoredEvidence.of(*evidence)
 
 
-def _crossed(plan: Plan, item: Aggregate) -> Estimate | StoredPairs:
+def _cross(plan: Plan, item: Aggregate) -> Estimate | StoredPairs:
     """An answer from pairs that adds up over parts, or else the pairs."""
     if item.function not in ("count", "sum", "avg"):
         return _pair(plan, item)
@@ -352,7 +352,7 @@ def _changes(column: pa.ChunkedArray) -> np.ndarray:
     return found
 
 
-def _joined(item: Aggregate, cells: _Cells, answers: list[Told]) -> Estimate | Evidence | JoinedSums:
+def _join(item: Aggregate, cells: _Cells, answers: list[Told]) -> Estimate | Evidence | JoinedSums:
     """The answers of all parts to one aggregate as one, or their evidence in pieces."""
     sums = [answer for answer in answers if isinstance(answer, StoredSums)]
     if sums:
@@ -434,8 +434,8 @@ def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence | J
     by = [max(float(row), 1.0) for row in rows]
     return replace(
         total,
-        lower=_divided(total.lower, rows),
-        upper=_divided(total.upper, rows),
+        lower=_divide(total.lower, rows),
+        upper=_divide(total.upper, rows),
         expected=[x / n for x, n in zip(total.expected, by, strict=True)],
         std=[x / n for x, n in zip(total.std, by, strict=True)],
         rounding=answer.rounding,
@@ -443,5 +443,5 @@ def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence | J
     )
 
 
-def _divided(ends: list[Fraction | None], rows: list[Fraction]) -> list[Fraction | None]:
+def _divide(ends: list[Fraction | None], rows: list[Fraction]) -> list[Fraction | None]:
     return [end / number if end is not None and number else None for end, number in zip(ends, rows, strict=True)]

@@ -70,7 +70,7 @@ class Placeholders:
     def read(self) -> frozenset[str]:
         """Published columns whose values are needed."""
         bound = self.bound
-        names = _named(bound).union(*(columns_of(part) for part in (bound.known, bound.hidden, bound.mixed)))
+        names = _columns_named(bound).union(*(columns_of(part) for part in (bound.known, bound.hidden, bound.mixed)))
         return names - frozenset(self.computed) - frozenset(self.decided)
 
 
@@ -90,16 +90,16 @@ def placeholders_of(bound: Bound, *, closed: frozenset[str], single: frozenset[s
     known, mixed = (_replace_parts(part, is_open, flag) for part in (bound.known, bound.mixed))
     computed |= {name: expression for name, expression in bound.derived.items() if is_open(expression)}
     derived = {name: expression for name, expression in bound.derived.items() if name not in computed}
-    return _decided(replace(bound, known=known, mixed=mixed, derived=derived), computed, single, limits)
+    return _decide(replace(bound, known=known, mixed=mixed, derived=derived), computed, single, limits)
 
 
-def _decided(
+def _decide(
     bound: Bound, computed: dict[str, Predicate | Expression], single: frozenset[str], limits: Limits
 ) -> Placeholders:
     conditions = (bound.known, bound.hidden, bound.mixed)
     uses = [part for whole in conditions for part in _largest(whole)]
     number = Counter(name for part in uses for name in columns_of(part))
-    loose = {name for name in single - _named(bound) if number[name] == 1}
+    loose = {name for name in single - _columns_named(bound) if number[name] == 1}
     decided = {
         name: part
         for part in uses
@@ -117,7 +117,7 @@ def _decided(
     return Placeholders(replace(bound, known=known, hidden=hidden, mixed=mixed), computed, decided)
 
 
-def _named(bound: Bound) -> frozenset[str]:
+def _columns_named(bound: Bound) -> frozenset[str]:
     """Published columns that are grouped by or aggregated, also inside expressions."""
     arguments = [side for item in bound.aggregates for side in (item.column, item.other)]
     columns = [*bound.groups, *(side for side in arguments if isinstance(side, Column))]

@@ -103,7 +103,7 @@ def rewritten(view: View, bound: Bound, group_column: str) -> str:
     """Print the question for an analyst: keys, then x, x_lower, x_upper and x_std for each aggregate x."""
     writer = _Writer(view, bound, group_column)
     keys = [f"parts.{writer.key(key.column)} AS {quote(key.alias)}" for key in bound.keys]
-    shown = [line for number, item in enumerate(bound.aggregates, 1) for line in _shown(number, item, bound)]
+    shown = [line for number, item in enumerate(bound.aggregates, 1) for line in _select_items(number, item, bound)]
     return writer.statement([*keys, *shown])
 
 
@@ -119,7 +119,7 @@ def parts_sql(view: View, bound: Bound, group_column: str, layout: HelpLayout) -
     return writer.statement([*(f"parts.{writer.key(key.column)}" for key in bound.keys), *parts])
 
 
-def _shown(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
+def _select_items(number: int, item: Aggregate, bound: Bound) -> Iterator[str]:
     over = f" / number_{number}" if item.function == "avg" else ""
     mean = f"mean_{number}{over}" if bound.hides(item) and item.function != "count" else f"lower_{number}{over}"
     yield f"{mean} AS {quote(item.alias)}"
@@ -195,25 +195,25 @@ class _Writer:
         return f"WITH {body}\n{select}" + (f"\nORDER BY {order}" if order else "")
 
     def _hits(self) -> str:
-        keys = [f"{self._grouped(column)} AS {self.key(column)}" for column in self.bound.groups]
+        keys = [f"{self._group_sql(column)} AS {self.key(column)}" for column in self.bound.groups]
         group = quote(self.group_column)
-        own = [line for number, item in self._known() for line in self._known_parts(number, item)]
+        own = [line for number, item in self._known_aggregates() for line in self._known_parts(number, item)]
         columns = [
             *keys,
             group if self.group_column == "group" else f'{group} AS "group"',
             f"{self.layout.count} AS hits",
             *own,
         ]
-        grouped = ", ".join([*(self._grouped(column) for column in self.bound.groups), group])
+        grouped = ", ".join([*(self._group_sql(column) for column in self.bound.groups), group])
         where = "" if self.bound.known == Truth(True) else f"\nWHERE {predicate_sql(self.bound.known)}"
         return f"{select_sql(columns, 'release')}{where}\nGROUP BY {grouped}"
 
-    def _grouped(self, column: Column) -> str:
+    def _group_sql(self, column: Column) -> str:
         """Print a GROUP BY column, or the numbers of its values."""
         code = self.layout.codes.get(column.name)
         return self._column(column) if code is None else quote(code)
 
-    def _known(self) -> list[tuple[int, Aggregate]]:
+    def _known_aggregates(self) -> list[tuple[int, Aggregate]]:
         """Aggregates of columns that are published as they are, with their numbers."""
         numbered = enumerate(self.bound.aggregates, 1)
         return [(n, item) for n, item in numbered if item.column is not None and not self.bound.hides(item)]
@@ -246,11 +246,11 @@ class _Writer:
 
     def _part(self, number: int, item: Aggregate) -> list[str]:
         if item.column is None or (self.bound.hides(item) and item.function == "count"):
-            return _named(number, "coalesce(sum(hits), 0)", "coalesce(sum(hits), 0)")
+            return _sums_as(number, "coalesce(sum(hits), 0)", "coalesce(sum(hits), 0)")
         if not self.bound.hides(item):
             counted = f"coalesce(sum(present_{number}), 0)"
             function = _help_columns(item)
-            return _named(number, counted, counted if item.function == "count" else f"{function}(part_{number})")
+            return _sums_as(number, counted, counted if item.function == "count" else f"{function}(part_{number})")
         assert isinstance(item.column, Column)
         function = _help_columns(item)
         statistics = (
@@ -260,7 +260,7 @@ class _Writer:
         if function != "sum":
             low, high = statistics
             return [f"sum(hits) AS number_{number}", f"{low} AS lower_{number}", f"{high} AS upper_{number}"]
-        return _named(number, "sum(hits)", *statistics)
+        return _sums_as(number, "sum(hits)", *statistics)
 
     def _spreads(self) -> Iterator[tuple[str, str]]:
         for number, item in self._extremes():
@@ -282,7 +282,7 @@ def _help_columns(item: Aggregate) -> str:
     return AGGREGATES[item.function].helped if item.function in AGGREGATES else ""
 
 
-def _named(number: int, count: str, low: str, high: str = "", mean: str = "0.0", variance: str = "0.0") -> list[str]:
+def _sums_as(number: int, count: str, low: str, high: str = "", mean: str = "0.0", variance: str = "0.0") -> list[str]:
     return [
         f"{count} AS number_{number}",
         f"{low} AS lower_{number}",

@@ -67,7 +67,7 @@ class SparkEngine:
         self._views = {name: f"hedgerow_{mark}_{place}" for place, name in enumerate(tables)}
         for name, table in tables.items():
             renamed = table.rename_columns([safe_name(column) for column in table.column_names])
-            self._spark.createDataFrame(_signed(renamed)).createTempView(self._views[name])
+            self._spark.createDataFrame(_as_signed(renamed)).createTempView(self._views[name])
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
@@ -77,19 +77,19 @@ class SparkEngine:
             if is_plain(self._release, self._view, bound):
                 with suppress(PySparkException):
                     statement = parts_sql(self._view, bound, self._release.group_column, _LAYOUT)
-                    rows = [tuple(row) for row in self._asked(statement).collect()]
+                    rows = [tuple(row) for row in self._ask(statement).collect()]
                     return result_of(self._view, bound, rows)
             return answer_from_counts(self._release, bound, self._fetch)
         except PySparkException:
             # Spark's message may quote values; ours does not.
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
 
-    def _asked(self, statement: str) -> DataFrame:
+    def _ask(self, statement: str) -> DataFrame:
         text, arguments = to_spark(statement, self._views, self._dates)
         return self._spark.sql(text, args=arguments)
 
     def _fetch(self, statement: str, schema: pa.Schema) -> pa.Table:
-        return self._asked(statement).toArrow().rename_columns(schema.names).cast(schema)
+        return self._ask(statement).toArrow().rename_columns(schema.names).cast(schema)
 
     def close(self) -> None:
         """Drop the views; of a remote session nothing is left on the server."""
@@ -177,7 +177,7 @@ def _own_session(spark: Any) -> SparkSession:
     return session  # type: ignore[no-any-return]
 
 
-def _signed(table: pa.Table) -> pa.Table:
+def _as_signed(table: pa.Table) -> pa.Table:
     """Whole numbers in 64 bits: Spark has no unsigned ones, and adds small ones up in small types."""
     return table.cast(pa.schema([(field.name, _type(field.type)) for field in table.schema]))
 

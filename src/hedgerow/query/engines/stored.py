@@ -29,7 +29,7 @@ class StoredEvidence:
         told = [{each.name: getattr(one, each.name) for each in fields(one)} for one in (hits, values)]
         return StoredEvidence(pickle.dumps(told, protocol=5), hits.variance is not None, values.sure is not None)
 
-    def kept(self, scratch: Path) -> StoredEvidence:
+    def store(self, scratch: Path) -> StoredEvidence:
         """The same in a file of a folder."""
         if isinstance(self.content, Path):
             return self
@@ -60,7 +60,7 @@ class StoredPairs:
 
     content: bytes | Path
 
-    def kept(self, scratch: Path) -> StoredPairs:
+    def store(self, scratch: Path) -> StoredPairs:
         """The same in a file of a folder."""
         return self if isinstance(self.content, Path) else StoredPairs(_write_file(self.content, scratch))
 

@@ -117,9 +117,9 @@ class _Summary:
 
     def parts(self) -> list[CountSelect]:
         """List the selects: the open columns together, each hidden one alone."""
-        return [self._together(self._columns.plain), *self._hidden()]
+        return [self._together(self._columns.plain), *self._hidden_selects()]
 
-    def _hidden(self) -> list[CountSelect]:
+    def _hidden_selects(self) -> list[CountSelect]:
         """Select each sensitive column alone, or all of them where they are published in pairs."""
         names = self._columns.sensitive
         return [self._apart(*part) for part in ([names] if names and self._is_paired else [(name,) for name in names])]
@@ -139,19 +139,19 @@ class _Summary:
 
     def _together(self, names: tuple[str, ...]) -> CountSelect:
         table = next(name for name in ("release", "quasi") if name in self._tables)
-        return CountSelect(table, {name: self._typed(table, name) for name in names}, self._group)
+        return CountSelect(table, {name: self._typed_sql(table, name) for name in names}, self._group)
 
     def _apart(self, *names: str) -> CountSelect:
         tables = (table for table in ("release", "quasi", "sensitive") if table in self._tables)
         table = next(table for table in tables if names[0] in self._tables[table].column_names)
-        return CountSelect(table, {name: self._typed(table, name) for name in names}, self._group)
+        return CountSelect(table, {name: self._typed_sql(table, name) for name in names}, self._group)
 
-    def _typed(self, table: str, name: str) -> Typed:
+    def _typed_sql(self, table: str, name: str) -> Typed:
         """A column as published, or what stands in for it."""
         if name in self.asked.decided:
             return predicate_sql(self.asked.decided[name]), pa.bool_()
         if name in self.asked.computed:
-            return _computed(self.asked.computed[name])
+            return _computed_sql(self.asked.computed[name])
         return quote(name), self._tables[table].schema.field(name).type
 
 
@@ -167,7 +167,7 @@ class _Scattered(_Summary):
     def parts(self) -> list[CountSelect]:
         """List the selects: the sizes of the groups, and each column."""
         opened = (*self._columns.quasi, *self._columns.plain)
-        return [self._together(()), *(self._apart(name) for name in opened), *self._hidden()]
+        return [self._together(()), *(self._apart(name) for name in opened), *self._hidden_selects()]
 
     def release(self, fetch: Fetch) -> Release:
         """Put the counts together; all columns lie side by side in both halves."""
@@ -274,7 +274,7 @@ def _summary(release: Release, bound: Bound) -> _Summary:
     return next(kind for has, kind in kinds if has)(release, bound)
 
 
-def _computed(node: Predicate | Expression) -> Typed:
+def _computed_sql(node: Predicate | Expression) -> Typed:
     kind = kind_of(node) if isinstance(node, Expression) else None
     return (value_sql(node), TYPES[kind]) if kind is not None else (predicate_sql(node), pa.bool_())  # type: ignore[arg-type]
 

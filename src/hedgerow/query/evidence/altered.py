@@ -88,7 +88,7 @@ class _AlteredPlan:
 
     def looks_at_pairs(self, aggregate: Aggregate) -> bool:
         """Rows are taken as they are published; a count that is inverted needs all of them."""
-        return self._changed(aggregate) is not None
+        return self._changed_keys(aggregate) is not None
 
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """No better than the quotient of the two."""
@@ -114,22 +114,22 @@ class _AlteredPlan:
 
     def finished(self, aggregate: Aggregate, found: Estimate) -> Estimate:
         """The same without bounds, which published values do not give."""
-        return _estimated(found, self._inverted(aggregate, found))
+        return _without_bounds(found, self._invert_counts(aggregate, found))
 
-    def _inverted(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:
+    def _invert_counts(self, aggregate: Aggregate, found: Estimate) -> list[float] | None:
         """Counts that depend on the retained column, through a condition or a key, in every cell."""
-        retention, bound, changed = self._retention, self._bound, self._changed(aggregate)
+        retention, bound, changed = self._retention, self._bound, self._changed_keys(aggregate)
         if changed is None or retention is None:
             return None
         sample = self._sample()
         wanted = list(zip(*(self._view.array(name).take(sample).to_pylist() for name in changed), strict=True))
         keys = [self._view.derived.get(name, self._view.column(name)) for name in changed]
         shares = retention.shares(bound.hidden, keys, wanted if changed else [()] * self.cells)
-        selected = self._selected([name for name in self.grouped if name not in changed], sample)
+        selected = self._count_selected([name for name in self.grouped if name not in changed], sample)
         cells = zip(found.lower, selected, shares, strict=True)
         return [inverted_count(float(seen or 0), float(rows), p=retention.p, share=part) for seen, rows, part in cells]
 
-    def _changed(self, aggregate: Aggregate) -> list[str] | None:
+    def _changed_keys(self, aggregate: Aggregate) -> list[str] | None:
         """Keys that read the retained column, where a count depends on it alone; None where none is to be inverted."""
         retention, bound = self._retention, self._bound
         if retention is None or aggregate.function != "count" or not isinstance(bound.mixed, Truth):
@@ -148,7 +148,7 @@ class _AlteredPlan:
             rows[self._selection.cell] = self._selection.index
         return pa.array(rows)
 
-    def _selected(self, groups: list[str], sample: pa.Array) -> list[int]:
+    def _count_selected(self, groups: list[str], sample: pa.Array) -> list[int]:
         """How many rows satisfy the known condition with the open keys of each cell."""
         every = select(self._view, self._view.rows_where(self._bound.known), groups, {})
         if every.cell is None:
@@ -171,7 +171,7 @@ class _AlteredPlan:
         return numbers_of(self._view, aggregate.column.name) if isinstance(aggregate.column, Column) else None
 
 
-def _estimated(found: Estimate, better: list[float] | None) -> Estimate:
+def _without_bounds(found: Estimate, better: list[float] | None) -> Estimate:
     """Take the bounds off."""
     middles = [float("nan") if a.expected is None else a.expected for a in found.answers]
     if found.rounding is not Rounding.VALUE:

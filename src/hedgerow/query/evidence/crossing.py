@@ -73,7 +73,7 @@ class Crossing(ProductCrossing):
         self._check(item)
         expression = self._expression(item)
         if item.function in RANKED:
-            return self._ranked(item, expression)
+            return self._rank_estimate(item, expression)
         if item.function == "distinct":
             return self._distinct(expression)
         product = product_of(expression, self._sensitive) if isinstance(self.bound.mixed, Truth) else None
@@ -120,7 +120,7 @@ class Crossing(ProductCrossing):
         pairs, _, _ = replace(self, by_rank=True)._pairs(expression)
         return estimate_distinct(pairs, is_loose=is_loose)
 
-    def _ranked(self, item: Aggregate, expression: Expression | None) -> Estimate:
+    def _rank_estimate(self, item: Aggregate, expression: Expression | None) -> Estimate:
         """MIN, MAX, quantiles and variances."""
         pairs, terms, _ = replace(self, by_rank=_is_value(item))._pairs(expression)
         return _rank_pairs(item, pairs, terms)
@@ -172,7 +172,7 @@ class Crossing(ProductCrossing):
         groups, kinds, value_sample = self._value_classes(sorted(names & self._sensitive))
         shape = _PairShape.of(self._cell, self.view.groups[self.selection.index], rows)
         known = _PairShape.of(groups, np.zeros(len(groups), dtype=np.int64), kinds)
-        row_place, value_place, demand, edges = _crossed(shape, known)
+        row_place, value_place, demand, edges = _cross(shape, known)
         left, right = shape.kind[row_place], known.kind[value_place]
         is_small = len(row_sample) * len(value_sample) <= len(row_place)
         at = left * len(value_sample) + right if is_small else None
@@ -290,14 +290,14 @@ class CodedPairs:
     def estimate(self, item: Aggregate) -> Estimate:
         """Bound an aggregate over all pairs, as those of one release."""
         by_rank = item.function == "distinct" or (item.function in RANKED and _is_value(item))
-        terms = _numbered(self.pairs.low, self.pairs.sure, self.domain, self.kind, by_rank=by_rank)
+        terms = _number_terms(self.pairs.low, self.pairs.sure, self.domain, self.kind, by_rank=by_rank)
         pairs = replace(self.pairs, low=terms.low, high=terms.high, unit=terms.unit)
         if item.function == "distinct":
             return estimate_distinct(pairs, is_loose=False)
         return _rank_pairs(item, pairs, terms) if item.function in RANKED else _add_pairs(item.function, pairs, terms)
 
 
-def _numbered(codes: Ints, met: Mask, domain: pa.Array, kind: Kind, *, by_rank: bool) -> Terms:
+def _number_terms(codes: Ints, met: Mask, domain: pa.Array, kind: Kind, *, by_rank: bool) -> Terms:
     """What pairs give, from the places of their values; those that do not count may have any place."""
     numbers = None if kind in (Kind.TEXT, Kind.BOOL) else ticks_of(domain, kind)
     if numbers is None or (by_rank and numbers.is_rounded):
@@ -359,7 +359,7 @@ class _PairShape:
         return _PairShape(entries // width, entries % width, first, keys % kinds, number)
 
 
-def _crossed(rows: _PairShape, known: _PairShape) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints]]:
+def _cross(rows: _PairShape, known: _PairShape) -> tuple[Ints, Ints, Ints, tuple[Ints, Ints]]:
     """For every pair its row class and value class; the values' numbers by entry; where values and pairs begin."""
     place = np.searchsorted(known.cell, rows.group)
     start, end = known.first[place], known.first[place + 1]

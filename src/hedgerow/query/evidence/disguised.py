@@ -113,14 +113,20 @@ class Subdomains:
 
     def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_]) -> tuple[Floats, Floats]:
         """The means of the subdomains that may count, ascending, and the chance of each to count."""
-        middles, chances = self._middles(met)[possible], self._expected(met.astype(np.float64))[self.nodes][possible]
+        middles, chances = (
+            self._middles(met)[possible],
+            self._expected_means(met.astype(np.float64))[self.nodes][possible],
+        )
         order = np.lexsort((chances, middles, self.groups[possible]))
         return middles[order], chances[order]
 
     def _middles(self, met: NDArray[np.bool_]) -> Floats:
         """The mean value of each subdomain, if it counts; between its ends where the target gives it no weight."""
         points: Floats = self.numbers.lows / 2.0 + self.numbers.highs / 2.0
-        share, total = self._expected(np.where(met, 1.0, 0.0)), self._expected(np.where(met, points - points[0], 0.0))
+        share, total = (
+            self._expected_means(np.where(met, 1.0, 0.0)),
+            self._expected_means(np.where(met, points - points[0], 0.0)),
+        )
         low, high = (self._spread(np.where(met, points, limit), choose) for choose, limit in _ENDS)
         mean = np.divide(total, share, out=np.zeros(len(share)), where=share > 0) + points[0]
         result: Floats = np.clip(np.where(share > 0, mean, low), low, high)[self.nodes]
@@ -129,8 +135,8 @@ class Subdomains:
     def _moments(self, met: NDArray[np.bool_]) -> Moments:
         """What to expect of a subdomain: does it count, and how far from the mean of those that count is it."""
         middles = (self.numbers.lows / 2 + self.numbers.highs / 2) * 1.0
-        chances, origin = self._expected(met.astype(np.float64)), float(middles.mean())
-        totals = self._expected(met * (middles - origin))
+        chances, origin = self._expected_means(met.astype(np.float64)), float(middles.mean())
+        totals = self._expected_means(met * (middles - origin))
         counts, sums = chances[self.nodes], totals[self.nodes]
         share = self.mean(counts)
         mean = np.divide(self.mean(sums), share, out=np.zeros(len(share)), where=share > 0)
@@ -169,7 +175,7 @@ class Subdomains:
                 started[parent] = True
         return result
 
-    def _expected(self, leaves: Floats) -> Floats:
+    def _expected_means(self, leaves: Floats) -> Floats:
         """The mean over the leaves below every node by the target."""
         result = np.zeros(len(self._parents))
         result[self.leaves] = leaves

@@ -23,11 +23,11 @@ class Events:
     one: Floats
     two: Floats
 
-    def negated(self, size: Ints) -> Events:
+    def negate(self, size: Ints) -> Events:
         """The rows without it."""
         return Events(size - self.high, size - self.low, 1.0 - self.one, 1.0 - 2.0 * self.one + self.two)
 
-    def joined(self, other: Events, size: Ints) -> Events:
+    def join(self, other: Events, size: Ints) -> Events:
         """The rows with both properties, which belong to different columns."""
         low = np.maximum(self.low + other.low - size, 0)
         return Events(low, np.minimum(self.high, other.high), self.one * other.one, self.two * other.two)
@@ -74,8 +74,8 @@ class Leaves:
     def all(self, parts: Sequence[Predicate]) -> Events:
         """The rows that satisfy every condition."""
         events = events_of_number(self.size, self.size)
-        for part in self.merged(parts):
-            events = events.joined(self.events(part, True), self.size)
+        for part in self.merge(parts):
+            events = events.join(self.events(part, True), self.size)
         return events
 
     def events(self, node: Predicate, wanted: bool) -> Events:
@@ -89,12 +89,12 @@ class Leaves:
         # "All are true" is a joint event; "one is true" is the negation of "none is".
         is_joint = isinstance(node, And) == wanted
         joint = events_of_number(self.size, self.size)
-        for operand in self.merged(node.operands, type(node)):
+        for operand in self.merge(node.operands, type(node)):
             events = self.events(operand, wanted)
-            joint = joint.joined(events if is_joint else events.negated(self.size), self.size)
-        return joint if is_joint else joint.negated(self.size)
+            joint = joint.join(events if is_joint else events.negate(self.size), self.size)
+        return joint if is_joint else joint.negate(self.size)
 
-    def merged(self, parts: Sequence[Predicate], join: type[And] | type[Or] = And) -> list[Predicate]:
+    def merge(self, parts: Sequence[Predicate], join: type[And] | type[Or] = And) -> list[Predicate]:
         """Put conditions on one unit together."""
         single: dict[frozenset[str], list[Predicate]] = {}
         others: list[Predicate] = []

@@ -129,7 +129,7 @@ class BoxSource(RowSource):
         chosen = [super().choose(And(tuple(plain)))] if plain else []
         if closed:
             events = self._leaves.all(closed) if wanted else self._events(closed[0], wanted)
-            chosen.append(self._chosen(events))
+            chosen.append(self._choose_together(events))
         for part in parts:
             if part not in plain and part not in closed:
                 sure, possible, chance = self._triple(part, wanted)
@@ -142,7 +142,7 @@ class BoxSource(RowSource):
         names = columns_of(part)
         return bool(names) and names <= self._boxed and (wanted is True or len(names) == 1)
 
-    def _chosen(self, events: Events) -> Chosen:
+    def _choose_together(self, events: Events) -> Chosen:
         groups = self.view.groups
         possible, sure = events.high > 0, events.low == self._sizes
         return Chosen(possible[groups], sure[groups], events.one[groups], events)
@@ -153,7 +153,7 @@ class BoxSource(RowSource):
             rows = self.view.rows_that_are(wanted, node)
             return rows, rows, rows.astype(np.float64)
         if len(names) == 1:
-            chosen = self._chosen(self._events(node, wanted))
+            chosen = self._choose_together(self._events(node, wanted))
             sure, chance = chosen.odds
             return sure, chosen.possible, chance
         if wanted is None:
@@ -168,10 +168,10 @@ class BoxSource(RowSource):
     def _events(self, condition: Predicate, wanted: bool | None) -> Events:
         """How many rows of each group satisfy a condition on one column."""
         (name,) = columns_of(condition) or {min(self._boxed)}
-        boxes, held = self._boxes(name), self._held(name, condition, wanted)
+        boxes, held = self._boxes(name), self._coverage(name, condition, wanted)
         met = property_of(self.view.columns[name], condition, wanted)
         is_gap_met = bool(met(pa.nulls(1, self.view.array(name).type))[0])
-        forced, number = self._forced(name, boxes, held, met)
+        forced, number = self._count_forced(name, boxes, held, met)
         gaps = boxes.gaps & boxes.filled
         forced, number = forced + (gaps & is_gap_met), number + gaps
         everything = held.all & (~gaps | is_gap_met)
@@ -184,7 +184,7 @@ class BoxSource(RowSource):
             np.where(nobody, self._sizes * is_gap_met, forced), np.where(nobody, 0, free), chance, self._sizes
         )
 
-    def _forced(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> tuple[Ints, Ints]:
+    def _count_forced(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> tuple[Ints, Ints]:
         """Of the values that some row of each group has for sure: how many satisfy a condition, and how many there are.
 
         Without least boxes, some row has a value of the box wherever there is one.
@@ -196,14 +196,14 @@ class BoxSource(RowSource):
             two = pc.not_equal(boxes.low, boxes.high).to_numpy(zero_copy_only=False)
             return met(boxes.low).astype(np.int64) + (two & met(boxes.high)), 1 + two.astype(np.int64)
         assert boxes.sets is not None, "a column is published as intervals or as sets"
-        values, sets, number = self.listed(name)
+        values, sets, number = self.listed_values(name)
         size, count = np.bincount(sets, minlength=number), np.bincount(sets, met(values), minlength=number)
         return count[boxes.sets].astype(np.int64), size[boxes.sets]
 
     def _is_crowded(self, name: str, boxes: _Boxes) -> bool:
         """Tell whether some group is too small for what its boxes say, so that they are not what they seem."""
         if boxes.sets is not None:
-            _, sets, number = self.listed(name)
+            _, sets, number = self.listed_values(name)
             needed = np.bincount(sets, minlength=number)[boxes.sets]
         else:
             needed = 1 + pc.not_equal(boxes.low, boxes.high).to_numpy(zero_copy_only=False).astype(np.int64)
@@ -237,7 +237,7 @@ class BoxSource(RowSource):
             return None
         return pa.concat_arrays(table.column(name).chunks).take(pa.array(self._first)) if len(self._first) else None
 
-    def listed(self, name: str) -> tuple[pa.Array, Ints, int]:
+    def listed_values(self, name: str) -> tuple[pa.Array, Ints, int]:
         """The values of all sets of a column, the set of each, and how many sets there are.
 
         At least one: groups without a value point to set 0, which is empty where every value is missing.
@@ -248,7 +248,7 @@ class BoxSource(RowSource):
         sets = listed.column("set").to_numpy().astype(np.int64)
         return values, sets, int(sets.max(initial=0)) + 1
 
-    def _held(self, name: str, condition: Predicate, wanted: bool | None) -> Coverage:
+    def _coverage(self, name: str, condition: Predicate, wanted: bool | None) -> Coverage:
         """What a condition on one column says about the values of every box, which are not missing."""
         boxes, column = self._boxes(name), self.view.columns[name]
         met = property_of(column, condition, wanted)
@@ -258,7 +258,7 @@ class BoxSource(RowSource):
         if boxes.low is not None and boxes.high is not None:
             held = coverage_of_intervals(column, boxes.low, boxes.high, condition, met)
         else:
-            values, sets, number = self.listed(name)
+            values, sets, number = self.listed_values(name)
             listed, places = coverage_of_sets(met(values), sets, number), boxes.sets
             held = Coverage(listed.all[places], listed.any[places], listed.share[places])
         return Coverage(held.all & boxes.filled, held.any & boxes.filled, held.share * boxes.filled, held.ends)
@@ -303,7 +303,7 @@ class BoxSource(RowSource):
             return values(expression, {base: found.cast(self.view.array(base).type)}, len(found))
 
         if boxes.sets is not None:
-            listed, sets, number = self.listed(base)
+            listed, sets, number = self.listed_values(base)
             found = range_in_sets(listed, sets, number, function)
             found = None if found is None else found.take(boxes.sets)
         elif self.view.columns[base].kind in (Kind.INT, Kind.DATE) and boxes.low is not None and boxes.high is not None:
@@ -362,16 +362,16 @@ class BoxSource(RowSource):
             return super().values(name, base, condition, aggregated=aggregated)
         if name not in self._names:
             raise QueryError("expressions of a column that is published as ranges have no bound; aggregate it itself")
-        boxes, held = self._boxes(name), self._held(name, condition, True)
+        boxes, held = self._boxes(name), self._coverage(name, condition, True)
         met = property_of(self.view.columns[name], condition, True)
         if boxes.low is None or boxes.high is None or self.view.columns[name].kind is Kind.BOOL:
-            return self._counted(name, boxes, held, met)
+            return self._count_values(name, boxes, held, met)
         numbers, groups = self.numbers(name), len(self._first)
         low, high = numbers.lows[:groups], numbers.highs[groups:]
         # Ends that lie on no decimal grid are known to lie between two ticks.
         within = numbers.highs[:groups], numbers.lows[groups:]
         assert held.ends is not None, "intervals have ends"
-        first, last = _enclosed(*held.ends, numbers.unit)
+        first, last = _enclose(*held.ends, numbers.unit)
         near, far = (np.where(held.any, np.clip(end, low, high), low) for end in (first, last))
         near, far = np.minimum(near, within[1]), np.maximum(far, within[0])
         two = pc.not_equal(boxes.low, boxes.high).fill_null(False).to_numpy(zero_copy_only=False)
@@ -388,9 +388,9 @@ class BoxSource(RowSource):
         sure = ends[0].astype(np.int64) + ends[1] + rows.free * (held.all & ~boxes.gaps)
         return rows.values(self._sizes, sure, numbers.unit)
 
-    def _counted(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> Values:
+    def _count_values(self, name: str, boxes: _Boxes, held: Coverage, met: Any) -> Values:
         """Values that are only counted: of sets, and of truth values."""
-        forced, number = self._forced(name, boxes, held, met)
+        forced, number = self._count_forced(name, boxes, held, met)
         nothing = np.zeros(len(self._first), dtype=np.int64)
         free = self._free(number, boxes)
         counts = np.where(boxes.filled, forced + free * held.any, 0)
@@ -445,14 +445,14 @@ class _Rows:
         return Values(
             np.concatenate(([0], np.cumsum(number.sum(axis=1)))),
             sizes,
-            _repeated(self._three(self.low, self.first, self.within[1]), number),
-            _repeated(self._three(self.within[0], self.last, self.high), number),
+            _repeat(self._three(self.low, self.first, self.within[1]), number),
+            _repeat(self._three(self.within[0], self.last, self.high), number),
             unit,
             True,
             None if np.array_equal(sure, sizes) else sure,
             _moments(self.low, weights, places, counting, self._three(0.0, spread, 0.0)),
-            _repeated(self.low[:, None] + places, number),
-            _repeated(counting, number),
+            _repeat(self.low[:, None] + places, number),
+            _repeat(counting, number),
         )
 
     def _three(self, low: Any, free: Any, high: Any) -> NDArray[Any]:
@@ -460,7 +460,7 @@ class _Rows:
         return np.stack(np.broadcast_arrays(low, free, high, self.low)[:3], axis=1)
 
 
-def _repeated(numbers: NDArray[Any], times: Ints) -> NDArray[Any]:
+def _repeat(numbers: NDArray[Any], times: Ints) -> NDArray[Any]:
     repeated: NDArray[Any] = np.repeat(numbers.reshape(-1), times.reshape(-1))
     return repeated
 
@@ -480,7 +480,7 @@ def _moments(low: Ints, weights: Floats, places: Floats, counting: Floats, sprea
     return Moments(share, low + mean, (weights * far**2).sum(axis=1), both, counts, inner)
 
 
-def _enclosed(first: NDArray[Any], last: NDArray[Any], unit: Fraction) -> tuple[Ints, Ints]:
+def _enclose(first: NDArray[Any], last: NDArray[Any], unit: Fraction) -> tuple[Ints, Ints]:
     """Ends as ticks: whole ones as they are, floats between the nearest ticks outside."""
     if first.dtype.kind != "f":
         return first.astype(np.int64), last.astype(np.int64)

@@ -25,7 +25,6 @@ from hedgerow.query.sql.question import And, Column, Compare, Constant, In, IsNu
 __all__ = ["Coverage", "coverage_of_intervals", "coverage_of_sets", "property_of"]
 
 _MOST_VALUES = 2_000_000
-_WHOLE = (Kind.INT, Kind.DATE, Kind.TIME, Kind.DECIMAL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,13 +58,13 @@ def coverage_of_intervals(
         return _stretches(ends[0], ends[1], _constants(condition, column), met, lambda ticks: pa.array(ticks, low.type))
     whole = [ticks_of(side, column.kind).lows for side in (low, high)]
 
-    def shown(ticks: Any) -> pa.Array:
+    def to_column(ticks: Any) -> pa.Array:
         return _as_column(np.asarray(ticks, dtype=np.int64), column, low.type)
 
     first, last = int(whole[0].min()), int(whole[1].max())
     if column.kind is not Kind.TIME and last - first < _MOST_VALUES:
-        return _all_values(whole[0], whole[1], first, met(shown(np.arange(first, last + 1))))
-    return _stretches(whole[0], whole[1], _constants(condition, column), met, shown)
+        return _all_values(whole[0], whole[1], first, met(to_column(np.arange(first, last + 1))))
+    return _stretches(whole[0], whole[1], _constants(condition, column), met, to_column)
 
 
 def _few_values(low: pa.Array, high: pa.Array, met: Callable[[pa.Array], NDArray[np.bool_]]) -> Coverage:
@@ -130,7 +129,7 @@ def _stretches(
 
 def _constants(condition: Predicate, column: Column) -> list[Any]:
     """The constants with which a condition compares the column, as ticks or floats."""
-    found = [constant.value for constant in _compared(condition, column)]
+    found = [constant.value for constant in _compared_constants(condition, column)]
     if column.kind is Kind.FLOAT:
         return [float(value) for value in found if np.isfinite(float(value))]  # type: ignore[arg-type]
     kind = pa.decimal128(38, column.scale) if column.kind is Kind.DECIMAL else _KINDS[column.kind]
@@ -140,12 +139,12 @@ def _constants(condition: Predicate, column: Column) -> list[Any]:
 _KINDS = {Kind.INT: pa.int64(), Kind.DATE: pa.date32(), Kind.TIME: pa.timestamp("us")}
 
 
-def _compared(node: Predicate, column: Column) -> Iterator[Constant]:
+def _compared_constants(node: Predicate, column: Column) -> Iterator[Constant]:
     if isinstance(node, And | Or):
         for operand in node.operands:
-            yield from _compared(operand, column)
+            yield from _compared_constants(operand, column)
     elif isinstance(node, Not):
-        yield from _compared(node.operand, column)
+        yield from _compared_constants(node.operand, column)
     elif isinstance(node, Compare) and node.left == column and isinstance(node.right, Constant):
         yield node.right
     elif isinstance(node, In) and node.operand == column:
@@ -173,7 +172,7 @@ def _as_column(ticks: Ints, column: Column, kind: pa.DataType) -> pa.Array:
 def property_of(column: Column, condition: Predicate, wanted: bool | None) -> Callable[[pa.Array], NDArray[np.bool_]]:
     """Tell which values make a condition true, or false, or unknown."""
 
-    def met(values: pa.Array) -> NDArray[np.bool_]:
+    def is_met(values: pa.Array) -> NDArray[np.bool_]:
         truth = evaluate(condition, {column.name: values}, len(values))
         if wanted is None:
             unknown: NDArray[np.bool_] = truth.is_null().to_numpy(zero_copy_only=False)
@@ -181,4 +180,4 @@ def property_of(column: Column, condition: Predicate, wanted: bool | None) -> Ca
         told: NDArray[np.bool_] = truth.fill_null(not wanted).to_numpy(zero_copy_only=False)
         return told if wanted else ~told
 
-    return met
+    return is_met

@@ -395,9 +395,9 @@ def join_values(parts: list[Values]) -> Values:
         any(part.ranged for part in parts),
         None if is_sure else np.concatenate([part.counts if part.sure is None else part.sure for part in parts]),
         _joined_moments([part.expectation for part in parts if part.expectation is not None]),
-        _chained([part.middles for part in parts if part.middles is not None]),
-        _chained([part.chances for part in parts if part.chances is not None]),
-        _chained([part.labels for part in parts if part.labels is not None]),
+        _chain([part.middles for part in parts if part.middles is not None]),
+        _chain([part.chances for part in parts if part.chances is not None]),
+        _chain([part.labels for part in parts if part.labels is not None]),
     )
 
 
@@ -412,7 +412,7 @@ def _joined_moments(parts: list[Moments]) -> Moments | None:
     return Moments(share, mean, values, both, counts, (inner[0], inner[1], inner[2]) if inner else None)
 
 
-def _chained(parts: list[Any]) -> Any:
+def _chain(parts: list[Any]) -> Any:
     return np.concatenate(parts) if parts else None
 
 
@@ -481,19 +481,19 @@ class Evidence:
     @functools.cached_property
     def mirrored(self) -> Evidence:
         """The negated values: least becomes greatest."""
-        return self._changed(lambda hits, values: (hits.mirrored(len(values.sizes)), values.mirrored))
+        return self._map_pieces(lambda hits, values: (hits.mirrored(len(values.sizes)), values.mirrored))
 
     @functools.cached_property
     def points(self) -> Evidence:
         """Rounded values as their numbers in ascending order."""
-        return self._changed(lambda hits, values: (hits, values.points))
+        return self._map_pieces(lambda hits, values: (hits, values.points))
 
     @functools.cached_property
     def typical(self) -> Evidence:
         """The values with each interval shrunk to its mean: for expectations alone."""
-        return self._changed(lambda hits, values: (hits, values.typical))
+        return self._map_pieces(lambda hits, values: (hits, values.typical))
 
-    def _changed(self, change: Callable[[Hits, Values], Piece]) -> Evidence:
+    def _map_pieces(self, change: Callable[[Hits, Values], Piece]) -> Evidence:
         if len(self.pieces) == 1:
             return Evidence.of(*change(*self.pieces[0]()))
         return replace(self, pieces=[functools.partial(_change, change, piece) for piece in self.pieces])

@@ -30,7 +30,7 @@ class _KnownRows:
 def known_estimate(view: View, aggregate: Aggregate, selection: Selection) -> Estimate:
     """Aggregate the selected rows themselves."""
     if not isinstance(aggregate.column, Column):
-        return _counted(selection.counts.tolist())
+        return _count(selection.counts.tolist())
     codes, cell, cells = view.codes(aggregate.column.name), selection.cell, selection.cells
     chosen = codes.codes[selection.index].astype(np.int64)
     present = chosen < len(codes.domain)
@@ -38,12 +38,12 @@ def known_estimate(view: View, aggregate: Aggregate, selection: Selection) -> Es
     order = np.argsort(owner[present], kind="stable") if cells > 1 else np.arange(int(present.sum()))
     entries = _KnownRows(cells, owner[present][order], chosen[present][order])
     if aggregate.function == "count":
-        return _counted(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
+        return _count(totals(entries, np.ones(len(entries.cell), dtype=np.int64)))
     numbers = numbers_of(view, aggregate.column.name)
     return replace(_numeric(aggregate.function, entries, numbers), domain=numbers.domain)
 
 
-def _counted(counts: list[int]) -> Estimate:
+def _count(counts: list[int]) -> Estimate:
     exact: Exact = [Fraction(number) for number in counts]
     return _certain(exact, exact, Rounding.WHOLE)
 

@@ -126,14 +126,14 @@ class ArrayEngine:
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
         plan = self._source.plan(bound)
-        estimates = {item.alias: _answered(plan, item) for item in bound.aggregates}
+        estimates = {item.alias: _answer(plan, item) for item in bound.aggregates}
         estimates |= _ratios(plan, bound, estimates)
         result = Result(plan.keys, estimates, plan.cells)
         if not bound.groups:
             return result
         # Cells that are empty under every assignment are not listed, as SQL would not list them.
         count = Aggregate("count", None, "")
-        most = _answered(plan, count).upper
+        most = _answer(plan, count).upper
         possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
         return result if possible.all() else result.take(np.flatnonzero(possible))
 
@@ -153,7 +153,7 @@ def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[st
     return found
 
 
-def _answered(plan: Plan, item: Aggregate) -> Estimate:
+def _answer(plan: Plan, item: Aggregate) -> Estimate:
     found = plan.crossed(item) or plan.known(item)
     if found is None:
         evidence = Evidence.of(*plan.evidence(item if item.column is not None else None))
@@ -362,7 +362,7 @@ class RowPlan:
         if self._split is not None:
             return self._in_split_cells(self._split, name)
         if name is None or name in self._bound.bases:
-            return self._drawn(name)
+            return self._draw(name)
         return self._open_values(name)
 
     def _in_split_cells(self, split: HiddenKey, name: str | None) -> tuple[Hits, Values]:
@@ -374,7 +374,7 @@ class RowPlan:
             )
         return split.evidence(name, self._source.numbers(name))
 
-    def _drawn(self, name: str | None) -> tuple[Hits, Values]:
+    def _draw(self, name: str | None) -> tuple[Hits, Values]:
         """Hidden values, or the rows themselves."""
         base = self._base or (self._bound.bases[name] if name is not None else None)
         if base is None:
@@ -395,7 +395,7 @@ class RowPlan:
             return self._closed_values(name)
         ticks = self._source.numbers(name)
         if not self._bound.is_free:
-            return self._matched(name, ticks)
+            return self._match(name, ticks)
         chosen = self._chosen
         if chosen.sure is None or chosen.chance is None:
             hits = hits_of(self._view, self._selection)
@@ -422,7 +422,7 @@ class RowPlan:
         entry = np.searchsorted(every.cell * width + every.group, hits.cell * width + hits.group)
         return Hits(hits.cells, hits.cell, entry, hits.lower, hits.upper, hits.expected, hits.variance), values
 
-    def _matched(self, name: str, ticks: Numbers) -> tuple[Hits, Values]:
+    def _match(self, name: str, ticks: Numbers) -> tuple[Hits, Values]:
         self._require_free(name, also=isinstance(self._bound.mixed, Truth) and self._chosen.sure is None)
         assert self._base is not None, "a hidden condition has a base"
         counted = self._source.values(self._base, self._base, self._bound.hidden, aggregated=False)
@@ -495,7 +495,7 @@ class RowSource(Source):
         if not columns_of(condition) <= {base} or not self._comes_from(name, base):
             rows = self.view.rows_where(condition)  # columns in pairs: a row of values is decided as a whole
             return values_at(self.view, name, rows & ~missing_rows(self.view, name) if aggregated else rows)
-        keep = _kept(self.view, base, condition)
+        keep = _keep(self.view, base, condition)
         if name == base:
             if aggregated:
                 keep = np.append(keep[:-1], keep[-1] and not self.view.has_missing(name))
@@ -520,11 +520,11 @@ class RowSource(Source):
         """Published values of a hidden column that satisfy a condition."""
         if not columns_of(condition) <= {base}:
             return self.view.rows_where(condition)
-        marked: NDArray[np.bool_] = _kept(self.view, base, condition)[self.view.codes(base).codes]
+        marked: NDArray[np.bool_] = _keep(self.view, base, condition)[self.view.codes(base).codes]
         return marked
 
 
-def _kept(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
+def _keep(view: View, base: str, condition: Predicate) -> NDArray[np.bool_]:
     if condition == Truth(True):
         return np.ones(len(view.codes(base).domain) + 1, dtype=np.bool_)
     kept: NDArray[np.bool_] = view.truth(base, condition)

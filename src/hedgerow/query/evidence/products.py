@@ -65,7 +65,7 @@ class ProductCrossing:
         """Answer by rearrangement; None where the number of rows is open and AVG needs it, or numbers do not fit."""
         if not columns_of(product.known):
             return None
-        weight, value = self._derived(self.view, product.known), self._derived(self.hidden, product.hidden)
+        weight, value = self._derive(self.view, product.known), self._derive(self.hidden, product.hidden)
         counts = self._counting(value)
         if (function == "avg" and counts is not None) or (product.is_whole and self.hidden.has_missing(value)):
             return None
@@ -83,7 +83,7 @@ class ProductCrossing:
         sizes = [int(np.abs(side.lows).max(initial=0)) for side in (left, right)]
         if left.is_rounded or right.is_rounded or not solver.fits(sizes[0], sizes[1]):
             return None if counts is not None else self._by_digits(function, solver, rows, (weight, value), number)
-        drawn = self._sorted(value, counts, right)
+        drawn = self._sort_values(value, counts, right)
         measure = functools.partial(value_moments, drawn, self.hidden.offsets)
         moments = measure() if counts is not None else self.hidden.remember(f"moments of {value}", measure)
         least, greatest, mean, variance = solver.solve(self._weights(weight, rows, left), drawn, moments)
@@ -134,7 +134,7 @@ class ProductCrossing:
 
     def _by_merge(self, comparison: Comparison) -> Estimate | None:
         """Count rows whose hidden side is above the known one; None where the two have no common order."""
-        limit, value = self._derived(self.view, comparison.known), self._derived(self.hidden, comparison.hidden)
+        limit, value = self._derive(self.view, comparison.known), self._derive(self.hidden, comparison.hidden)
         domains = [self.view.codes(limit).domain, self.hidden.codes(value).domain]
         if domains[0].type != domains[1].type:
             return None
@@ -147,8 +147,8 @@ class ProductCrossing:
         present = drawn < len(marks)
         drawn = np.append(marks, 0)[drawn]
         if comparison.is_below:
-            taken, drawn = -_reversed(taken, first), -_reversed(drawn, self.hidden.offsets)
-            present = _reversed(present, self.hidden.offsets)
+            taken, drawn = -_reverse(taken, first), -_reverse(drawn, self.hidden.offsets)
+            present = _reverse(present, self.hidden.offsets)
         if not present.all():
             # Missing values are above nothing.
             drawn = np.where(present, drawn, np.iinfo(np.int64).min)
@@ -159,7 +159,7 @@ class ProductCrossing:
         where = _Where(self.selection.cells, cell[edge])
         return estimate_count(totals(where, least), totals(where, most), means(where, mean), means(where, variance))
 
-    def _derived(self, view: View, node: Expression) -> str:
+    def _derive(self, view: View, node: Expression) -> str:
         """Let an expression be read as a column."""
         if isinstance(node, Column):
             return node.name
@@ -209,7 +209,7 @@ class ProductCrossing:
         )
         return found
 
-    def _sorted(self, name: str, counts: Mask | None, numbers: Numbers) -> Ints:
+    def _sort_values(self, name: str, counts: Mask | None, numbers: Numbers) -> Ints:
         """The values of each group, ascending, zero for those that do not count."""
         if counts is None:
             codes = sorted_codes(self.hidden, name)
@@ -232,7 +232,7 @@ class _Where:
         return np.arange(len(self.cell))
 
 
-def _reversed(numbers: NDArray[Any], edges: Ints) -> NDArray[Any]:
+def _reverse(numbers: NDArray[Any], edges: Ints) -> NDArray[Any]:
     """The numbers between edges, each stretch from its end to its start."""
     both = (edges[:-1] + edges[1:] - 1).repeat(np.diff(edges))
     turned: NDArray[Any] = numbers[both - np.arange(len(numbers))]

@@ -135,7 +135,7 @@ class RangeReader:
             parts = [self.truth(operand) for operand in node.operands]
             return functools.reduce(_both if isinstance(node, And) else _either, parts)
         if isinstance(node, Compare):
-            return _compared(node.operator, self.value(node.left), self.value(node.right))
+            return _compare(node.operator, self.value(node.left), self.value(node.right))
         if isinstance(node, IsNull):
             found = self.value(node.operand)
             return Chance(~found.sure, found.possible, ~found.sure & found.sure, np.where(found.sure, 0.0, 0.5))
@@ -151,7 +151,7 @@ class RangeReader:
     def _member(self, node: In) -> Chance:
         operand = self.value(node.operand)
         parts = [
-            _compared("=", operand, self.value(constant))
+            _compare("=", operand, self.value(constant))
             for constant in node.values
             if not isinstance(constant.value, str)
         ]
@@ -173,7 +173,7 @@ class RangeReader:
         if isinstance(node, Cast):
             return self.value(node.operand)
         if isinstance(node, Arithmetic):
-            return _computed(node.operator, self.value(node.left), self.value(node.right))
+            return _compute(node.operator, self.value(node.left), self.value(node.right))
         if isinstance(node, Case):
             return self._case(node)
         if isinstance(node, Call):
@@ -198,7 +198,7 @@ class RangeReader:
         if node.function == "abs":
             low = np.where((one.low <= 0) & (one.high >= 0), 0.0, np.minimum(np.abs(one.low), np.abs(one.high)))
             return Range(low, np.maximum(np.abs(one.low), np.abs(one.high)), one.sure, one.possible)
-        steps: dict[str, Any] = {"floor": np.floor, "ceil": np.ceil, "round": _rounded}
+        steps: dict[str, Any] = {"floor": np.floor, "ceil": np.ceil, "round": _round}
         if node.function not in steps:
             raise QueryError(_REFUSED)
         return Range(steps[node.function](one.low), steps[node.function](one.high), one.sure, one.possible)
@@ -209,7 +209,7 @@ def _fill(one: Range, last: Range) -> Range:
     return Range(joined.low, joined.high, last.sure, joined.possible)
 
 
-def _rounded(numbers: Floats) -> Floats:
+def _round(numbers: Floats) -> Floats:
     halves: Floats = np.sign(numbers) * np.floor(np.abs(numbers) + 0.5)
     return halves
 
@@ -230,11 +230,11 @@ def _either(left: Chance, right: Chance) -> Chance:
     return Chance(left.true | right.true, left.false & right.false, unknown, chance)
 
 
-def _compared(operator: str, left: Range, right: Range) -> Chance:
+def _compare(operator: str, left: Range, right: Range) -> Chance:
     if operator in _FLIPPED:
-        return _compared(_FLIPPED[operator], right, left)
+        return _compare(_FLIPPED[operator], right, left)
     if operator == "<>":
-        same = _compared("=", left, right)
+        same = _compare("=", left, right)
         return Chance(same.false, same.true, same.unknown, 1.0 - same.chance)
     possible, unknown = left.possible & right.possible, ~(left.sure & right.sure)
     low, high = left.low - right.high, left.high - right.low
@@ -249,7 +249,7 @@ def _compared(operator: str, left: Range, right: Range) -> Chance:
     return Chance(true & possible, false & possible, unknown, np.where(possible, chance, 0.0))
 
 
-def _computed(operator: str, left: Range, right: Range) -> Range:
+def _compute(operator: str, left: Range, right: Range) -> Range:
     sure, possible = left.sure & right.sure, left.possible & right.possible
     whole = operator != "/" and all(np.array_equal(end, np.rint(end)) for r in (left, right) for end in (r.low, r.high))
     if operator == "+":
@@ -299,7 +299,7 @@ class LooseCrossing(Crossing):
         """Bound one aggregate: always by pairs."""
         self._check(item)
         if item.function in RANKED:
-            return self._ranked(item, self._expression(item))
+            return self._rank_estimate(item, self._expression(item))
         if item.function == "distinct":
             return self._distinct(self._expression(item), is_loose=True)
         return self._by_pairs(item.function, self._expression(item))

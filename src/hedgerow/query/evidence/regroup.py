@@ -140,9 +140,9 @@ class HiddenKey:
         return self._together(self._split)
 
     def _together(self, split: list[tuple[Hits, Values, Ints, Ints]]) -> tuple[Hits, Values]:
-        return in_parts([(self._placed(hits, old, code), values) for hits, values, old, code in split])
+        return in_parts([(self._number_cells(hits, old, code), values) for hits, values, old, code in split])
 
-    def _placed(self, hits: Hits, old: Ints, code: Ints) -> Hits:
+    def _number_cells(self, hits: Hits, old: Ints, code: Ints) -> Hits:
         """Number cells over all pieces; some have no value that is present."""
         place = np.searchsorted(self._cells, old * self._width + code)
         return Hits(
@@ -162,7 +162,7 @@ class Chooser(Protocol):
 
 def branches(source: Chooser, condition: Predicate, hidden: frozenset[str]) -> Iterator[tuple[Chosen, Predicate]]:
     """Rows, and what is left of the condition for them; rows for which nothing is left to be true are left out."""
-    parts = list(dict.fromkeys(_known(condition, hidden)))
+    parts = list(dict.fromkeys(_known_parts(condition, hidden)))
     if len(parts) > _MOST:
         raise QueryError(
             f"a condition that mixes '{min(hidden)}' with other columns by OR may have {_MOST} parts on the others; "
@@ -171,32 +171,32 @@ def branches(source: Chooser, condition: Predicate, hidden: frozenset[str]) -> I
     found = [{value: source.choose(part, value) for value in (True, False, None)} for part in parts]
     for values in itertools.product((True, False, None), repeat=len(parts)):
         chosen = functools.reduce(Chosen.both, (each[value] for each, value in zip(found, values, strict=True)))
-        left = _decided(condition, dict(zip(parts, values, strict=True)))
+        left = _decide(condition, dict(zip(parts, values, strict=True)))
         if chosen.possible.any() and left not in (Truth(False), Truth(None)):
             yield chosen, left
 
 
-def _known(node: Predicate, hidden: frozenset[str]) -> Iterator[Predicate]:
+def _known_parts(node: Predicate, hidden: frozenset[str]) -> Iterator[Predicate]:
     """The largest parts that say nothing of a hidden column."""
     if not hidden & columns_of(node):
         yield node
     elif isinstance(node, And | Or):
         for operand in node.operands:
-            yield from _known(operand, hidden)
+            yield from _known_parts(operand, hidden)
     elif isinstance(node, Not):
-        yield from _known(node.operand, hidden)
+        yield from _known_parts(node.operand, hidden)
 
 
-def _decided(node: Predicate, values: dict[Predicate, bool | None]) -> Predicate:
+def _decide(node: Predicate, values: dict[Predicate, bool | None]) -> Predicate:
     """Put the values of the known parts in their places, and cut what no longer matters."""
     if node in values:
         return Truth(values[node])
     if isinstance(node, Not):
-        inner = _decided(node.operand, values)
+        inner = _decide(node.operand, values)
         return Truth(None if inner.value is None else not inner.value) if isinstance(inner, Truth) else Not(inner)
     if not isinstance(node, And | Or):
         return node
-    operands = tuple(_decided(operand, values) for operand in node.operands)
+    operands = tuple(_decide(operand, values) for operand in node.operands)
     settles = isinstance(node, Or)
     if Truth(settles) in operands:
         return Truth(settles)

@@ -270,10 +270,10 @@ def select(view: View, rows: Mask, groups: Sequence[str], keys: dict[str, str]) 
         return Selection(rows, 1, None, {})
     index, columns = np.flatnonzero(rows), [view.codes(name) for name in groups]
     if math.prod(column.width for column in columns) <= 4 * len(index) + 2**16:
-        cell, counts, places = _numbered(index, columns)
+        cell, counts, places = _number_cells(index, columns)
     else:
         codes = [(column.codes[index], column.width) for column in columns]
-        cell, cells = functools.reduce(_combined, codes[1:], compact(*codes[0]))
+        cell, cells = functools.reduce(_combine, codes[1:], compact(*codes[0]))
         sample = np.empty(cells, dtype=np.int64)
         sample[cell] = index
         counts, places = np.bincount(cell, minlength=cells), [column.codes[sample] for column in columns]
@@ -283,7 +283,7 @@ def select(view: View, rows: Mask, groups: Sequence[str], keys: dict[str, str]) 
     return selection
 
 
-def _numbered(index: Ints, columns: list[Codes]) -> tuple[Ints, Ints, list[Ints]]:
+def _number_cells(index: Ints, columns: list[Codes]) -> tuple[Ints, Ints, list[Ints]]:
     """The cell of each row, the number of rows of each cell, and the codes of each column in the cells."""
     cell = columns[0].codes[index].astype(np.int64)
     for column in columns[1:]:
@@ -297,7 +297,7 @@ def _numbered(index: Ints, columns: list[Codes]) -> tuple[Ints, Ints, list[Ints]
     return cell, counts[found], list(places)
 
 
-def _combined(left: tuple[Ints, int], right: tuple[NDArray[Any], int]) -> tuple[Ints, int]:
+def _combine(left: tuple[Ints, int], right: tuple[NDArray[Any], int]) -> tuple[Ints, int]:
     """Number the pairs that occur, in order."""
     return compact(left[0] * right[1] + right[0], left[1] * right[1])
 
@@ -321,7 +321,7 @@ def hits_of(view: View, selection: Selection) -> Hits:
         return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, counts[group])
     if len(selection.cell) > MANY:
         return count_entries(selection.index, selection.cell, view.groups, selection.cells)
-    pairs, number = _counted(selection, view)
+    pairs, number = _count(selection, view)
     cell, group = np.divmod(pairs, max(len(view.offsets) - 1, 1))
     return Hits.exactly(selection.cells, cell, group, number)
 
@@ -345,7 +345,7 @@ def _marked_before(rows: Mask, places: Ints) -> Ints:
     return result
 
 
-def _counted(selection: Selection, view: View) -> tuple[Ints, Ints]:
+def _count(selection: Selection, view: View) -> tuple[Ints, Ints]:
     assert selection.cell is not None
     groups = len(view.offsets) - 1
     pairs = selection.cell * groups + view.groups[selection.index]

@@ -69,7 +69,7 @@ class _ScatteredPlan:
     def _leaves(self) -> Leaves:
         """Made anew each time: kept, it and the plan would hold each other."""
         advice = _APART.format("a comparison cannot name two of them")
-        return Leaves(self._sizes, self._units, self._decided, advice)
+        return Leaves(self._sizes, self._units, self._decide, advice)
 
     def ratio(self, upper: Aggregate, lower: Aggregate) -> Estimate | None:
         """No better than the quotient of the two."""
@@ -105,7 +105,7 @@ class _ScatteredPlan:
         return frozenset(self._unit(name) for name in columns_of(node))
 
     def _check_places(self) -> None:
-        names = [name for part in self._leaves.merged(self._parts) for name in self._units(part)]
+        names = [name for part in self._leaves.merge(self._parts) for name in self._units(part)]
         keys = [self._unit(column.name) for column in self._bound.groups]
         if len(set(names)) < len(names) or len(set(keys)) < len(keys):
             raise QueryError(_APART.format("a condition cannot return to one of them"))
@@ -132,11 +132,11 @@ class _ScatteredPlan:
         """The values of a key in each group that satisfy the condition on its column, and the rows of each."""
         codes = self._view.codes(name)
         width = len(codes.domain) + 1
-        rows = self._marked(self._unit(name))
+        rows = self._mark(self._unit(name))
         keys, count = np.unique(self._view.groups[rows] * width + codes.codes[rows], return_counts=True)
         return width, keys, count, np.searchsorted(keys, np.arange(len(self._sizes) + 1) * width)
 
-    def _marked(self, unit: str) -> np.ndarray:
+    def _mark(self, unit: str) -> np.ndarray:
         own = [part for part in self._parts if self._units(part) == {unit}]
         return self._view.rows_where(And(tuple(own))) if own else np.ones(self._view.num_rows, dtype=np.bool_)
 
@@ -180,20 +180,20 @@ class _ScatteredPlan:
         events = self._leaves.all(parts).at(self._group)
         size = self._sizes[self._group]
         for number in self._number:
-            events = events.joined(events_of_number(number, size), size)
+            events = events.join(events_of_number(number, size), size)
         expected, variance = events.moments(size)
         certain = bool(np.array_equal(events.low, events.high))
         middle, spread = (events.low, None) if certain else (expected, variance)
         hits = Hits(self.cells, self._cell, self._group, events.low, events.high, middle, spread)
         return hits.only((events.high > 0) & (not self._is_never))
 
-    def _decided(self, node: Predicate, wanted: bool) -> Events:
+    def _decide(self, node: Predicate, wanted: bool) -> Events:
         """A condition on columns that lie in one row: its rows are counted."""
         rows = self._view.rows_where(node, wanted)
         return events_of_number(np.bincount(self._view.groups[rows], minlength=len(self._sizes)), self._sizes)
 
     def _values(self, name: str) -> Values:
-        rows = self._marked(self._unit(name))
+        rows = self._mark(self._unit(name))
         codes = self._view.codes(name)
         own = [part for part in self._parts if self._units(part) == {self._unit(name)}]
         if name not in self._bound.derived and all(columns_of(part) == {name} for part in own):

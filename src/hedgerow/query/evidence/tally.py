@@ -43,7 +43,7 @@ _CELLS = 1024
 
 def count_marked(words: NDArray[np.uint64], before: Ints, offsets: Ints) -> Hits:
     """Count marked rows per group, from marks as bits and the number of those before each word of them."""
-    group, number = _marked(words, before, offsets)
+    group, number = _count_bits(words, before, offsets)
     return Hits.exactly(1, np.zeros(len(group), dtype=np.int64), group, number)
 
 
@@ -53,7 +53,7 @@ def count_entries(index: Ints, cell: Ints, groups: Ints, cells: int) -> Hits:
     # Whole groups: a group that is cut would have two entries.
     starts = [int(np.searchsorted(index, np.searchsorted(groups, groups[index[part.start]]))) for part in parts[1:]]
     parts = _slices([0, *starts, len(index)])
-    counted = on_cores(lambda part: _counted(index[part], cell[part], groups, cells), parts, rows=len(index))
+    counted = on_cores(lambda part: _count(index[part], cell[part], groups, cells), parts, rows=len(index))
     ends = [np.concatenate(([0], np.cumsum(used))) for used, _, _ in counted]
     group, number = (
         np.concatenate(
@@ -81,7 +81,7 @@ def rank(values: Values, group: Ints, threshold: Ints) -> Ints:
     """Count the values of each group whose low is below its threshold."""
     if len(group) > MANY:
         found = on_cores(
-            lambda part: _ranked(values.offsets, values.lows, group[part], threshold[part]),
+            lambda part: _count_below(values.offsets, values.lows, group[part], threshold[part]),
             _pieces(len(group), _STEPS),
             rows=len(group),
         )
@@ -99,7 +99,7 @@ def rank(values: Values, group: Ints, threshold: Ints) -> Ints:
 
 def drawn_totals(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
     """Per cell the sum of the `taken` smallest lows of each group, exactly, and how many these are."""
-    high, low, number = _drawn(hits.cell, hits.group, taken, values.offsets, values.prefix, hits.cells)
+    high, low, number = _draw_sums(hits.cell, hits.group, taken, values.offsets, values.prefix, hits.cells)
     sums = [(upper << 32) + lower for upper, lower in zip(high.tolist(), low.tolist(), strict=True)]
     return sums, number.tolist()
 
@@ -161,7 +161,7 @@ def _blocks(hits: Hits, values: Values) -> int:
 
 
 @kernel
-def _marked(words: NDArray[np.uint64], before: Ints, places: Ints) -> tuple[Ints, Ints]:
+def _count_bits(words: NDArray[np.uint64], before: Ints, places: Ints) -> tuple[Ints, Ints]:
     """Groups with marked rows and how many, from marks as bits and the number of those before each word of them."""
     group, number = np.empty(len(places), dtype=np.int64), np.empty(len(places), dtype=np.int64)
     found, last = 0, 0
@@ -182,7 +182,7 @@ def _marked(words: NDArray[np.uint64], before: Ints, places: Ints) -> tuple[Ints
 
 
 @kernel
-def _counted(index: Ints, cell: Ints, groups: Ints, cells: int) -> tuple[Ints, Ints, Ints]:
+def _count(index: Ints, cell: Ints, groups: Ints, cells: int) -> tuple[Ints, Ints, Ints]:
     """Entries per cell, then group and number of each entry, by cell.
 
     Rows come by group, so a row either belongs to the entry that its cell opened last or opens the next one.
@@ -213,7 +213,7 @@ def _counted(index: Ints, cell: Ints, groups: Ints, cells: int) -> tuple[Ints, I
 
 
 @kernel
-def _ranked(offsets: Ints, lows: Ints, group: Ints, threshold: Ints) -> Ints:
+def _count_below(offsets: Ints, lows: Ints, group: Ints, threshold: Ints) -> Ints:
     """By bisection, one entry after the other."""
     found = np.empty(len(group), dtype=np.int64)
     for i in range(len(group)):
@@ -229,7 +229,7 @@ def _ranked(offsets: Ints, lows: Ints, group: Ints, threshold: Ints) -> Ints:
 
 
 @kernel
-def _drawn(
+def _draw_sums(
     cell: Ints, group: Ints, taken: Ints, offsets: Ints, prefix: Ints, cells: int
 ) -> tuple[Ints, Ints, NDArray[np.int64]]:
     """High and low halves of the sums per cell, which cannot overflow, and the numbers of values."""

@@ -150,15 +150,15 @@ TYPES = {
 
 def evaluate(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> pa.Array:
     """Return true, false or null for each of `length` rows."""
-    return _computed(lambda: _truth(predicate, columns), length)
+    return _compute_array(lambda: _truth(predicate, columns), length)
 
 
 def values(expression: Expression, columns: Mapping[str, pa.Array], length: int) -> pa.Array:
     """Return the value of an expression in each of `length` rows."""
-    return _computed(lambda: _value(expression, columns), length)
+    return _compute_array(lambda: _value(expression, columns), length)
 
 
-def _computed(compute: Callable[[], Any], length: int) -> pa.Array:
+def _compute_array(compute: Callable[[], Any], length: int) -> pa.Array:
     try:
         result = compute()
     except pa.ArrowInvalid:
@@ -424,10 +424,10 @@ class View:
     def array(self, name: str) -> pa.Array:
         """Return a published or derived column in one piece."""
         if name in self.derived:
-            return self.remember(f"column {name}", lambda: self._computed(self.derived[name]))
+            return self.remember(f"column {name}", lambda: self._derive(self.derived[name]))
         return pa.concat_arrays(self._table.column(name).chunks) if self.num_rows else pa.array([], self._type(name))
 
-    def _computed(self, expression: Expression) -> pa.Array:
+    def _derive(self, expression: Expression) -> pa.Array:
         """Evaluate on distinct values where one column is read, row by row otherwise."""
         names = columns_of(expression)
         if len(names) > 1:

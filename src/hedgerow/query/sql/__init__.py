@@ -1,1 +1,1 @@
-"""Text to bound question: the only room that knows sqlglot."""
+"""Text to bound question: the only package that imports sqlglot."""

@@ -205,7 +205,7 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     """Resolve every name, give every constant its kind, and split the condition."""
     fitter = _Fitter(Binder(columns), frozenset(sensitive))
     aliases = {item.alias.lower(): item.column for item in question.select if isinstance(item, Key) and item.alias}
-    groups = tuple(fitter.column(_unaliased(item, aliases, columns)) for item in question.groups)
+    groups = tuple(fitter.column(_resolve_alias(item, aliases, columns)) for item in question.groups)
     select = [fitter.item(item, {slot.alias: slot for slot in question.slots}) for item in question.select]
     slots = tuple(fitter.aggregate(slot) for slot in question.slots)
     keys = tuple(item for item in select if isinstance(item, Key))
@@ -218,7 +218,7 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     return bound
 
 
-def _unaliased(item: Expression, aliases: Mapping[str, Expression], columns: Mapping[str, Column]) -> Expression:
+def _resolve_alias(item: Expression, aliases: Mapping[str, Expression], columns: Mapping[str, Column]) -> Expression:
     """GROUP BY may name an expression of the select list, unless a column has that name."""
     if not isinstance(item, Name) or any(name.lower() == item.text.lower() for name in columns):
         return item
@@ -288,9 +288,9 @@ class _Fitter:
         scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
         scale = 0 if item.function in _MEANS and column.kind is Kind.TIME else scale  # whole microseconds
         item = replace(item, column=column, scale=scale)
-        return item if item.other is None else self._paired(item, item.other)
+        return item if item.other is None else self._bind_pair(item, item.other)
 
-    def _paired(self, item: Aggregate, other: Expression) -> Aggregate:
+    def _bind_pair(self, item: Aggregate, other: Expression) -> Aggregate:
         """Bind the second argument of an aggregate of two columns."""
         second = self.column(other, function=item.function)
         if second.kind not in NUMBERS:
@@ -431,7 +431,7 @@ def _order(term: Order, binder: Binder, names: list[str]) -> Order:
     if isinstance(place, Constant):
         shown = [name for name in names if not name.startswith(SLOT)]
         if type(place.value) is not int or not 1 <= place.value <= len(shown):
-            raise QueryError(f"ORDER BY takes results by name, or by place from 1 to {len(shown)}")
+            raise QueryError(f"ORDER BY takes results by name, or by position from 1 to {len(shown)}")
         return replace(term, expression=binder.columns[shown[place.value - 1]])
     return replace(term, expression=binder.expression(place))
 

@@ -76,10 +76,10 @@ class Composer:
     def _outermost(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Result:
         tree, scope = unwrap(tree, scope)
         if isinstance(tree, exp.Union):
-            return _arranged(self._union(tree, scope).result(), tree, [])
+            return _arrange(self._union(tree, scope).result(), tree, [])
         select, source = self._flat(tree, scope)
         if source is None and (groupings := groupings_of(select, self.joins.columns)) is not None:
-            return self._grouped(select, groupings, scope)
+            return self._answer_groupings(select, groupings, scope)
         if source is None:
             question = self._question(select, scope, is_outermost=True)
             return self.answer(question, self.scalars)
@@ -87,7 +87,7 @@ class Composer:
         question = self._question(write_out_star(select, inner.names), scope)
         return finish(over(inner, question, is_inner=False).result(), question)
 
-    def _grouped(
+    def _answer_groupings(
         self, select: exp.Select, groupings: Sequence[tuple[exp.Expression, ...]], scope: Mapping[str, exp.Expression]
     ) -> Result:
         """ROLLUP, CUBE and GROUPING SETS: an answer for each grouping, one below the other."""
@@ -102,7 +102,7 @@ class Composer:
             labels = {name: pa.array([mark] * found.cells, pa.int64()) for name, mark in marks.items()}
             results.append(replace(found, keys={**found.keys, **labels}))
         plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
-        return _arranged(stack_results(results, names), select, list(zip(plain, names, strict=True)))
+        return _arrange(stack_results(results, names), select, list(zip(plain, names, strict=True)))
 
     def relation(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Answered:
         """Answer a sub-query."""
@@ -123,7 +123,7 @@ class Composer:
             found = over(
                 inner, self._question(group_distinct(write_out_star(select, inner.names)), scope), is_inner=True
             )
-        return _labelled(found, labels)
+        return _label(found, labels)
 
     def _union(self, tree: exp.Union, scope: Mapping[str, exp.Expression]) -> Answered:
         parts: list[exp.Expression] = []
@@ -162,11 +162,11 @@ class Composer:
         if isinstance(inner, exp.Select) and not has_aggregates(inner):
             inner, below = self._flat(inner, inner_scope)
             if below is None:
-                return self._merged(select, inner, alias), None
+                return self._merge(select, inner, alias), None
             source = set_source(inner, below)
         return take_names_off(select, alias), source
 
-    def _merged(self, outer: exp.Select, inner: exp.Select, alias: str) -> exp.Select:
+    def _merge(self, outer: exp.Select, inner: exp.Select, alias: str) -> exp.Select:
         """Say an outer question directly over the source of the rows that it asks about."""
         for clause, content in inner.args.items():
             if is_set(content) and clause not in _ROWS:
@@ -247,7 +247,7 @@ class Composer:
 
     def _members(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> list[exp.Expression]:
         if (own := self._own_rows(query, scope)) is not None:
-            return [_written(row) for row in _single_column(own, "a sub-query after IN has one column")]
+            return [_as_node(row) for row in _single_column(own, "a sub-query after IN has one column")]
         found = self.relation(distinct_rows(query, scope), scope)
         if len(found.names) != 1:
             raise QueryError("a sub-query after IN has one column")
@@ -266,7 +266,7 @@ class Composer:
             values = _single_column(own, "a sub-query that stands for a number has one column")
             if len(values) > 1:
                 raise QueryError("a sub-query that stands for a number has one row")
-            return _written(values[0]) if values else exp.Null()
+            return _as_node(values[0]) if values else exp.Null()
         found = self.relation(node, scope)
         if len(found.names) != 1:
             raise QueryError("a sub-query that stands for a number has one column")
@@ -289,7 +289,7 @@ def _single_column(table: pa.Table, advice: str) -> list[Any]:
     return found
 
 
-def _arranged(result: Result, tree: exp.Expression, items: Sequence[tuple[exp.Expression, str]]) -> Result:
+def _arrange(result: Result, tree: exp.Expression, items: Sequence[tuple[exp.Expression, str]]) -> Result:
     """Sort and cut rows by ORDER BY, LIMIT and OFFSET, which name results, their places, or what was selected."""
     if not any(is_set(tree.args.get(clause)) for clause in _ARRANGING):
         return result
@@ -307,7 +307,7 @@ def _arranged(result: Result, tree: exp.Expression, items: Sequence[tuple[exp.Ex
     return finish(result, question_of(asked, has_rows=True))
 
 
-def _labelled(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answered:
+def _label(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answered:
     if not labels:
         return found
     names, keys = list(found.names), dict(found.keys)
@@ -333,7 +333,7 @@ def _constant(found: Answered, row: int, where: str) -> exp.Expression:
     """A value of an answer that is exact, as it would be written."""
     name = found.names[0]
     if name in found.keys:
-        return _written(found.keys[name][row].as_py())
+        return _as_node(found.keys[name][row].as_py())
     answer = found.numbers[name].estimate.answers[row]
     if not _is_certain(found, name, row):
         bounds = f"lies between {answer.lower} and {answer.upper}" if answer.lower is not None else "has no bounds"
@@ -346,13 +346,13 @@ def _constant(found: Answered, row: int, where: str) -> exp.Expression:
     if number is None:
         return exp.Null()
     if estimate.domain is not None and not isinstance(answer.expected, int | float):
-        return _written(answer.expected)
+        return _as_node(answer.expected)
     if estimate.rounding is not Rounding.WHOLE and abs(number) >= 2**53:
         raise QueryError("the answer of the sub-query has more digits than floats do; write a number instead")
-    return _written(number)
+    return _as_node(number)
 
 
-def _written(value: Any) -> exp.Expression:
+def _as_node(value: Any) -> exp.Expression:
     if value is None:
         return exp.Null()
     if isinstance(value, bool):

@@ -55,7 +55,7 @@ def read_formula(text: str) -> Formula:
     factor = outcome.factor()
     if not outcome.is_done or factor.is_level:
         raise outcome.refusal(
-            'one outcome stands before ~: a column (in double quotes if it is no plain word: "a-b"), or I(expression)'
+            'one outcome goes before ~: a column (in double quotes if it is not a plain word: "a-b"), or I(expression)'
         )
     return _Reader(right).terms(factor)
 
@@ -82,7 +82,7 @@ class _Reader:
             if number in ("0", "1"):
                 has_intercept = is_added == (number == "1")
             elif number is not None:
-                raise self.refusal("of numbers only 0 and 1 stand in a formula")
+                raise self.refusal("the only numbers that a formula may have are 0 and 1")
             elif not is_added:
                 raise self.refusal("only the intercept can be dropped: - 1")
             else:

@@ -84,7 +84,7 @@ class GraphComposer(Composer):
             raise QueryError(f"ask FROM {', '.join(self.sources)}")
         return super()._flat(tree, scope)
 
-    def _merged(self, outer: exp.Select, inner: exp.Select, alias: str) -> exp.Select:
+    def _merge(self, outer: exp.Select, inner: exp.Select, alias: str) -> exp.Select:
         """Say an outer question directly over the edges or entities that it asks about."""
         others = [clause for clause, content in inner.args.items() if is_set(content)]
         is_star = len(inner.expressions) == 1 and isinstance(inner.expressions[0], exp.Star)

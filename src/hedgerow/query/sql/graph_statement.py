@@ -62,7 +62,7 @@ def read_graph_tree(
     for function in tree.find_all(exp.AggFunc):
         if not isinstance(function, _FUNCTIONS):
             raise QueryError("a graph answers COUNT, SUM, AVG, MIN, MAX")
-    tree.set("expressions", _named(tree.expressions))
+    tree.set("expressions", _name_results(tree.expressions))
     links = {}
     for number, call in enumerate(list(tree.find_all(exp.Anonymous)), 1):
         if str(call.this).lower() != "links" or len(call.expressions) > 1:
@@ -77,7 +77,7 @@ def read_graph_tree(
     return GraphStatement(source, question, links)
 
 
-def _named(items: list[Any]) -> list[Any]:
+def _name_results(items: list[Any]) -> list[Any]:
     """Call results after their columns without the name of the end, where that tells them apart."""
     names = plain_names(items)
     return [exp.alias_(item, name, quoted=True) if name else item for item, name in zip(items, names, strict=True)]
@@ -118,14 +118,14 @@ def _source(
     names = {end: end for end in sources[source]}
     names[alias] = source
     if joins:
-        names = _joined(source, alias, joins, keys)
+        names = _read_joins(source, alias, joins, keys)
         source = "edges"
     tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier("release"))))
     tree.set("joins", None)
     return source, names
 
 
-def _joined(first: str, alias: str, joins: list[exp.Join], keys: tuple[str, str]) -> dict[str, str]:
+def _read_joins(first: str, alias: str, joins: list[exp.Join], keys: tuple[str, str]) -> dict[str, str]:
     """Read joins of the edges with their ends, which are what the edges are about anyway."""
     advice = f"edges are joined with their ends, each once: {_JOIN.format(*keys)}"
     names = {alias: first}

@@ -40,7 +40,7 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     def key(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
             if not 1 <= int(node.this) <= len(selected):
-                raise QueryError(f"GROUP BY {node.this[:9]} must be the place of a selected column, counted from 1")
+                raise QueryError(f"GROUP BY {node.this[:9]} must be the position of a selected column, counted from 1")
             place: exp.Expression = selected[int(node.this) - 1].copy()
             return place
         named: exp.Expression | None = (

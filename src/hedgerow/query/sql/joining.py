@@ -181,7 +181,7 @@ class Joins:
         if not joins:
             return select
         if any(isinstance(item, exp.Star) for item in select.expressions):
-            raise QueryError("* does not go with JOIN; name the columns")
+            raise QueryError("* cannot be used with JOIN; name the columns")
         select.set("joins", None)
         scope = _Scope({alias: {name.lower(): name for name in self.columns}})
         for node in joins:

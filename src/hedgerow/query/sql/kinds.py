@@ -125,18 +125,18 @@ def alike(left: Expression, right: Expression) -> tuple[Expression, Expression]:
 def call(function: str, operands: Sequence[Expression]) -> Expression:
     """Bind a function."""
     if function == "coalesce":
-        bound, kind = _unified(operands)
+        bound, kind = _unify(operands)
         return Call(function, bound, kind)
     if any(operand == Constant(None) for operand in operands):
         return Constant(None)
     if function == "mod":
         return _mod(*operands)
     if function not in _KNOWN or (function in _ROUNDING and len(operands) > 1):
-        return _computed(function, operands)
-    return _rounded(function, operands[0]) if function in _ROUNDING else _text_call(function, operands)
+        return _compute(function, operands)
+    return _round(function, operands[0]) if function in _ROUNDING else _text_call(function, operands)
 
 
-def _computed(function: str, operands: Sequence[Expression]) -> Expression:
+def _compute(function: str, operands: Sequence[Expression]) -> Expression:
     """Functions that DuckDB computes; constants are printed with them."""
     places = [operand for operand in operands if not isinstance(operand, Constant)]
     printed = [
@@ -157,7 +157,7 @@ def _mod(left: Expression, right: Expression) -> Expression:
     return typed(Scalar(f"{printed[0]} % nullif({printed[1]}, 0)", tuple(places)))
 
 
-def _rounded(function: str, operand: Expression) -> Expression:
+def _round(function: str, operand: Expression) -> Expression:
     operand = natural(operand)
     if kind_of(operand) not in NUMBERS:
         raise QueryError(f"{function.upper()} needs numbers")
@@ -181,11 +181,11 @@ def _text_call(function: str, operands: Sequence[Expression]) -> Expression:
 
 def case(branches: Sequence[tuple[Predicate, Expression]], otherwise: Expression) -> Case:
     """Bind CASE: all values of one kind."""
-    (*values, last), kind = _unified([*(value for _, value in branches), otherwise])
+    (*values, last), kind = _unify([*(value for _, value in branches), otherwise])
     return Case(tuple((when, value) for (when, _), value in zip(branches, values, strict=True)), last, kind)
 
 
-def _unified(operands: Sequence[Expression]) -> tuple[tuple[Expression, ...], Kind]:
+def _unify(operands: Sequence[Expression]) -> tuple[tuple[Expression, ...], Kind]:
     """Bring values to one kind; NULL takes the kind of the others."""
     own = [_own_kind(operand) for operand in operands]
     kinds = {kind_of(operand) for operand in own if operand != Constant(None)}

@@ -157,7 +157,7 @@ class Reader:
         if isinstance(node, exp.Null):
             return Truth(None)
         if is_foreign(node) and not _has_aggregates(node):
-            return Compare("=", scalar_of(node, self._named), Constant(True))
+            return Compare("=", scalar_of(node, self._name), Constant(True))
         return _comparison(node, lambda side: self.expression(side, depth + 1))
 
     def expression(self, node: Any, depth: int = 0) -> Expression:
@@ -166,9 +166,9 @@ class Reader:
         if isinstance(node, exp.Expression) and (slot := self.aggregate(node)) is not None:
             return slot
         if depth == 0 and isinstance(node, exp.Expression) and is_foreign(node) and not _has_aggregates(node):
-            return scalar_of(node, self._named)
+            return scalar_of(node, self._name)
         if isinstance(node, exp.Column):
-            return self._named(node)
+            return self._name(node)
         if isinstance(node, PREDICATES) and not isinstance(node, exp.Boolean):
             truth = self.predicate(node, depth + 1)
             return Case(((truth, Constant(True)), (Not(truth), Constant(False))), Constant(None))
@@ -238,7 +238,7 @@ class Reader:
         default = node.args.get("default")
         return Case(tuple(branches), Constant(None) if default is None else self.expression(default, depth + 1))
 
-    def _named(self, node: Any) -> Name:
+    def _name(self, node: Any) -> Name:
         return self.name(node, "write column names alone")
 
     def name(self, node: Any, advice: str) -> Name:
@@ -634,7 +634,7 @@ class _Results:
         if isinstance(node, exp.LogicalAnd | exp.LogicalOr):
             function = "min" if isinstance(node, exp.LogicalAnd) else "max"
             return Aggregate(function, self.rows.expression(node.this), alias or f"bool_{_JOINING[function]}")
-        if type(node) in _UNBOUNDED or isinstance(node, exp.Window):
+        if isinstance(node, exp.Window) or (type(node) in _UNBOUNDED and type(node) not in _AGGREGATES):
             raise QueryError(_UNBOUNDED.get(type(node), _WINDOWS))
         if isinstance(node, exp.WithinGroup):
             return self._within(node, alias)

@@ -72,7 +72,7 @@ class _Side:
     def is_number(self) -> bool:
         return not self.terms and self.under is None
 
-    def scaled(self, factor: Fraction) -> _Side:
+    def scale(self, factor: Fraction) -> _Side:
         return _Side({r: c * factor for r, c in self.terms.items()}, self.constant * factor, self.under)
 
     def plus(self, other: _Side) -> _Side:
@@ -136,11 +136,11 @@ class _Statement:
         """Read a parsed statement."""
         *pieces, last = self.chain(tree)
         if not pieces:
-            raise self.wrong("a comparison (<=, >=, <, >, =, BETWEEN) must stand there")
+            raise self.wrong("a comparison (<=, >=, <, >, =, BETWEEN) is expected there")
         lefts, signs = pieces[::2], pieces[1::2]
         sides = [self.side(piece, 0) for piece in (*lefts, last) if isinstance(piece, exp.Expression)]
         triples = zip(sides[:-1], (sign for sign in signs if isinstance(sign, str)), sides[1:], strict=True)
-        return tuple(kept for left, sign, right in triples for kept in self.compared(left, sign, right))
+        return tuple(kept for left, sign, right in triples for kept in self.compare(left, sign, right))
 
     def chain(self, tree: exp.Expression) -> Iterator[exp.Expression | str]:
         """The sides of a chain of comparisons with the signs between them, in the order of the text."""
@@ -153,7 +153,7 @@ class _Statement:
         else:
             yield tree
 
-    def compared(self, left: _Side, sign: str, right: _Side) -> tuple[Property, ...]:
+    def compare(self, left: _Side, sign: str, right: _Side) -> tuple[Property, ...]:
         """Turn `left sign right` into properties of one column."""
         if right.under is not None:
             left, sign, right = right, _MIRRORED[sign], left
@@ -161,10 +161,10 @@ class _Statement:
         if under is not None:
             if not right.is_number:
                 raise self.wrong("a ratio must be compared with a number")
-            left, right = _Side(left.terms, left.constant), under.scaled(right.constant)
-        whole = left.plus(right.scaled(Fraction(-1)))
+            left, right = _Side(left.terms, left.constant), under.scale(right.constant)
+        whole = left.plus(right.scale(Fraction(-1)))
         if len({column for column, _ in whole.terms}) != 1:
-            raise self.wrong("it must speak of exactly one column; a name that is no plain word goes in double quotes")
+            raise self.wrong("it must name exactly one column; a name that is not a plain word goes in double quotes")
         if any(value is None for _, value in whole.terms):
             return self.thresholds(whole, sign)
         return _relations(whole, sign, positive=under is not None)
@@ -185,7 +185,7 @@ class _Statement:
         if isinstance(node, exp.Paren):
             return self.side(node.this, depth + 1)
         if isinstance(node, exp.Neg):
-            return self.side(node.this, depth + 1).scaled(Fraction(-1))
+            return self.side(node.this, depth + 1).scale(Fraction(-1))
         if isinstance(node, exp.Literal):
             return _Side(constant=self.number(node))
         if isinstance(node, exp.Column):
@@ -193,38 +193,38 @@ class _Statement:
         if isinstance(node, exp.Bracket):
             return _Side({(self.name(node.this), self.original(node)): Fraction(1)})
         if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.Div):
-            return self.combined(node, *(self.side(operand, depth + 1) for operand in (node.this, node.expression)))
-        raise self.wrong("a number or a column must stand on each side")
+            return self.combine(node, *(self.side(operand, depth + 1) for operand in (node.this, node.expression)))
+        raise self.wrong("each side needs a number or a column")
 
-    def combined(self, node: exp.Expression, one: _Side, other: _Side) -> _Side:
+    def combine(self, node: exp.Expression, one: _Side, other: _Side) -> _Side:
         """Add, subtract, multiply or divide two sides."""
         if isinstance(node, exp.Mul | exp.Div):
             return self.times(one, other) if isinstance(node, exp.Mul) else self.over(one, other)
         if one.under is not None or other.under is not None:
             raise self.wrong("a ratio must stand alone on its side")
-        return one.plus(other.scaled(Fraction(1 if isinstance(node, exp.Add) else -1)))
+        return one.plus(other.scale(Fraction(1 if isinstance(node, exp.Add) else -1)))
 
     def times(self, one: _Side, other: _Side) -> _Side:
         if not (one.is_number or other.is_number):
             raise self.wrong("a product needs a plain number on one side")
-        return other.scaled(one.constant) if one.is_number else one.scaled(other.constant)
+        return other.scale(one.constant) if one.is_number else one.scale(other.constant)
 
     def over(self, one: _Side, other: _Side) -> _Side:
         if other.is_number:
             if other.constant == 0:
                 raise self.wrong("it divides by zero")
-            return one.scaled(1 / other.constant)
+            return one.scale(1 / other.constant)
         if one.under is not None or other.under is not None or other.constant or one.constant:
             raise self.wrong("a ratio must be one reference over another")
         if any(c <= 0 for c in other.terms.values()) or any(value is None for _, value in other.terms):
-            raise self.wrong("a ratio must have references in brackets, added up, below its line")
+            raise self.wrong("the denominator of a ratio must be a sum of references in brackets")
         return _Side(one.terms, under=other)
 
     def name(self, node: exp.Expression) -> str:
         """Read the name of a column."""
         name = node.this.this if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier) else ""
         if not name:
-            raise self.wrong("a name of a column must stand there")
+            raise self.wrong("the name of a column is expected there")
         return str(name)
 
     def original(self, node: exp.Bracket) -> Fraction:

@@ -59,7 +59,7 @@ def ranges_of(sql: str) -> list[WrittenRange]:
     """List the columns that a question bounds by numbers in conditions joined by AND."""
     tree = _tree(sql)
     parts = _conjuncts(tree)
-    named = [(_bounded(part), part) for part in parts]
+    named = [(_bounded_column(part), part) for part in parts]
     columns = dict.fromkeys(column for column, _ in named if column is not None)
     return [
         WrittenRange(
@@ -80,7 +80,7 @@ def by_group(sql: str, group_column: str) -> str:
     tree = _tree(sql)
     if tree.find(exp.Filter, exp.CountIf) is not None:
         raise QueryError("FILTER and COUNT_IF cannot be explained; write the condition after WHERE")
-    aggregates = list(dict.fromkeys(_summed(node) for item in tree.expressions for node in item.find_all(exp.AggFunc)))
+    aggregates = list(dict.fromkeys(_sum(node) for item in tree.expressions for node in item.find_all(exp.AggFunc)))
     group = exp.column(group_column, quoted=True)
     keys = tree.args["group"].expressions if tree.args.get("group") else []
     answers = [node.copy().as_(f"answer_{place}") for place, node in enumerate(aggregates, 1)]
@@ -119,7 +119,7 @@ def _where(parts: Sequence[exp.Expression]) -> exp.Where | None:
     return exp.Where(this=exp.and_(*(part.copy() for part in parts), dialect=QuestionSQL)) if parts else None
 
 
-def _bounded(part: exp.Expression) -> str | None:
+def _bounded_column(part: exp.Expression) -> str | None:
     """Name the column that a condition bounds by numbers, if it does."""
     if isinstance(part, exp.Between):
         operand, ends = part.this, [part.args["low"], part.args["high"]]
@@ -141,5 +141,5 @@ def _literal(number: Number) -> exp.Expression:
     return exp.Neg(this=digits) if number < 0 else digits
 
 
-def _summed(node: exp.Expression) -> exp.Expression:
+def _sum(node: exp.Expression) -> exp.Expression:
     return exp.Sum(this=node.this.copy()) if isinstance(node, exp.Avg) else node

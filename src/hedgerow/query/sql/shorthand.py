@@ -92,6 +92,6 @@ def _write_keys(tree: exp.Select, group: exp.Group) -> None:
         if isinstance(key, exp.Literal) and not key.is_string:
             number = int(key.this) if key.this.isdigit() and len(key.this) < 6 else 0
             if not 1 <= number <= len(selected) or not any(selected[number - 1] is one for one in keys):
-                raise QueryError(f"GROUP BY {key.this[:9]} must be the place of a selected column, counted from 1")
+                raise QueryError(f"GROUP BY {key.this[:9]} must be the position of a selected column, counted from 1")
             group.expressions[place] = selected[number - 1].copy()
     group.set("expressions", list(group.expressions))

@@ -180,10 +180,10 @@ def is_set(content: object) -> bool:
 def refusal(node: Any, advice: str) -> QueryError:
     """Say that something is not understood, and what is."""
     instead = _INSTEAD.get(node.key, advice) if isinstance(node, exp.Expression) else advice
-    return QueryError(f"{_named(node)} cannot be answered with a bound here; {instead}")
+    return QueryError(f"{_describe(node)} cannot be answered with a bound here; {instead}")
 
 
-def _named(node: Any) -> str:
+def _describe(node: Any) -> str:
     """What was written, in the words of SQL; constants are left out."""
     if not isinstance(node, exp.Expression):
         return "this"
@@ -323,30 +323,30 @@ def scalar_of(node: exp.Expression, name: Callable[[Any], Name]) -> Scalar:
     """Check an expression and print it with places for its columns, which `name` reads."""
     operands: dict[Expression, exp.Column] = {}
 
-    def placed(part: exp.Expression) -> exp.Expression:
+    def place(part: exp.Expression) -> exp.Expression:
         _check(part)
         if isinstance(part, exp.Column):
             return operands.setdefault(name(part), exp.column(f"a{len(operands)}")).copy()
         if isinstance(part, exp.Div | exp.IntDiv | exp.Mod):
             # Dividing by zero gives NULL, as everywhere here.
-            divisor = part.expression.transform(placed)
-            top = part.this.transform(placed)
+            divisor = part.expression.transform(place)
+            top = part.this.transform(place)
             zero = exp.Anonymous(this="nullif", expressions=[divisor, exp.Literal.number(0)])
             return exp.Paren(this=type(part)(this=exp.Paren(this=top), expression=zero))
         return part
 
-    printed = _transform(node, placed).sql(dialect=QuestionSQL)
+    printed = _transform(node, place).sql(dialect=QuestionSQL)
     return Scalar(printed, tuple(operands))
 
 
-def _transform(node: exp.Expression, placed: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
+def _transform(node: exp.Expression, place: Callable[[exp.Expression], exp.Expression]) -> exp.Expression:
     """Put places for columns from the top down; what was put is not looked at again."""
-    made = placed(node)
+    made = place(node)
     if made is not node:
         return made
     copied = node.copy()
     for child in list(copied.iter_expressions()):
-        child.replace(_transform(child, placed))
+        child.replace(_transform(child, place))
     return copied
 
 

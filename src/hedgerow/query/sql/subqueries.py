@@ -50,7 +50,7 @@ def unwrap(
     if ctes is None:
         return tree, scope
     if ctes.args.get("recursive"):
-        raise QueryError("WITH RECURSIVE has no bounds; WITH has")
+        raise QueryError("WITH RECURSIVE is not supported; WITH without recursion is")
     check_arguments(ctes, "WITH takes names and sub-queries")
     known = dict(scope)
     for cte in ctes.expressions:
@@ -93,9 +93,7 @@ def source_of(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[
     """What a SELECT is about: None is the release."""
     clause = select.args.get("from_")
     if clause is None:
-        raise QueryError(
-            "a SELECT without FROM cannot be answered with a bound; it says what it is about: FROM release"
-        )
+        raise QueryError("a SELECT without FROM has no bounds; write FROM release")
     node = clause.this
     if select.args.get("joins") and not (isinstance(node, exp.Table) and node.name.lower() == "release"):
         raise QueryError(
@@ -171,13 +169,13 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
         if isinstance(clause, exp.Having | exp.Order) and name in results:
             continue
         if name in names:
-            column.replace(_bracketed(names[name].copy()))
+            column.replace(_bracket(names[name].copy()))
         elif not (isinstance(clause, exp.Group | exp.Having | exp.Order) and name in results):
             listed = ", ".join(sorted(names)[:20])
             raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
 
 
-def _bracketed(node: exp.Expression) -> exp.Expression:
+def _bracket(node: exp.Expression) -> exp.Expression:
     return node if isinstance(node, exp.Column | exp.Literal | exp.Func | exp.Paren) else exp.Paren(this=node)
 
 
@@ -200,7 +198,7 @@ def group_distinct(select: exp.Select) -> exp.Select:
     if distinct is None:
         return select
     if is_set(distinct.args.get("on")) or select.args.get("group") or next(_own(select, exp.AggFunc), None) is not None:
-        raise QueryError("DISTINCT goes with columns alone; GROUP BY gives one row for each combination")
+        raise QueryError("SELECT DISTINCT takes columns only; GROUP BY gives one row for each combination")
     plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
     select.set("distinct", None)
     select.set("group", exp.Group(expressions=[item.copy() for item in plain]))
@@ -231,6 +229,6 @@ def take_labels(select: exp.Select) -> dict[int, tuple[str, str | int]]:
         return {}
     group = select.args.get("group")
     if group is not None and any(isinstance(item, exp.Literal) for item in group.expressions):
-        raise QueryError("GROUP BY with places does not go with constants in the select list; name the columns")
+        raise QueryError("GROUP BY by position cannot be combined with constants in the select list; name the columns")
     select.set("expressions", rest)
     return labels

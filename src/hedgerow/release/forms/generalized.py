@@ -57,7 +57,7 @@ def publish_generalized(labelled: Labelled) -> dict[str, pa.Table]:
     is_shuffled = bool(columns.plain) or not labelled.together
     taken = columns.plain if is_shuffled else columns.sensitive
     wide = [partial(table.column_at, name, rows) for name in taken]
-    wide += [partial(_widened, part, offsets) for part in parts.values()]
+    wide += [partial(_widen, part, offsets) for part in parts.values()]
     columns_of = dict(zip((*taken, *parts), _at_once(wide, len(rows)), strict=True))
     published = {name: columns_of[name] for name in (*parts, *taken)}
     if is_shuffled:
@@ -98,7 +98,7 @@ def _at_once(works: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
     return on_cores(lambda work: work(), works, rows=rows)
 
 
-def _widened(part: pa.Array, offsets: NDArray[np.int64]) -> pa.Array:
+def _widen(part: pa.Array, offsets: NDArray[np.int64]) -> pa.Array:
     """What each group has, once for each of its rows."""
     return pc.run_end_decode(pa.RunEndEncodedArray.from_arrays(pa.array(offsets[1:].astype(np.int32)), part))
 
