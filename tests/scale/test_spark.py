@@ -28,6 +28,7 @@ from hedgerow.scale.spark import (
     _add_tasks,
     _bytes,
     _Digest,
+    _plain_errors,
     _with_more,
     frame_of,
     plain_error,
@@ -428,3 +429,13 @@ def test_values_are_counted_while_they_are_few(rows):
     assert _add_tasks([_bytes(own), _bytes(own)], 3) is None
     values, counts = _add_tasks([_bytes(own), _bytes(own)], 4)
     assert (len(values), int(counts.sum())) == (4, 2 * rows)
+
+
+def test_errors_of_java_are_a_sentence_without_a_cell():
+    """They come through another door than those of Spark, and may quote what they stumbled over."""
+    from py4j.protocol import Py4JError
+
+    with pytest.raises(InputError, match="Spark could not read") as found, _plain_errors():
+        raise Py4JError("cannot cast 'gallstones' to a number")
+    assert "gallstones" not in str(found.value)
+    assert found.value.__cause__ is None

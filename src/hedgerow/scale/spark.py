@@ -515,11 +515,12 @@ def _marked_errors() -> Iterator[None]:
 @contextmanager
 def _plain_errors() -> Iterator[None]:
     """On the driver: errors of tasks as they were raised there, those of Spark in a sentence, which quotes no cell."""
+    from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
-    except PySparkException as error:
+    except (PySparkException, Py4JError) as error:  # Java's own errors come as the second kind
         found = plain_error(str(error))
     else:
         return
