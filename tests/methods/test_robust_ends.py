@@ -109,7 +109,7 @@ def test_values_that_only_the_probabilities_know_are_refused(protect: list[str],
     odds = {"x": "1/4", "y": "1/2", "z": "1/4"}
     knowledge = Knowledge.given("s", {("q",): {"a": odds, "b": odds}})
     table, schema = pa.table({"q": list("aabb") * 3, "s": list("xyyy") * 3}), hr.Schema(quasi=["q"], sensitive="s")
-    with pytest.raises(hr.SchemaError, match="nobody in this table has"):
+    with pytest.raises(hr.Infeasible, match="nobody in this table has"):
         Robust("1.2", knowledge, protect=protect, max_suppressed="0.5", k=k).publish(table, schema)
     assert Robust("1.2", knowledge, protect=[["x", "z"]], max_suppressed="0.5").publish(table, schema).verify()
 

@@ -50,9 +50,12 @@ def _plain(value):
     return str(value)[:10] if hasattr(value, "year") else str(float(value)) if not isinstance(value, str) else value
 
 
-@pytest.mark.parametrize("name", EVERY_FORM)
+@pytest.mark.parametrize("name", [name for name in EVERY_FORM if "edge of floats" not in name])
 def test_blocks_run_and_agree(name, tmp_path, monkeypatch, capsys):
-    """DuckDB and pandas give the bounds that hedgerow gives; where a column has gaps they may be wider."""
+    """DuckDB and pandas give the bounds that hedgerow gives; where a column has gaps they may be wider.
+
+    Left out are whole numbers beyond 2^53 with gaps, which pandas reads as floats, so that neighbours fall together.
+    """
     release = sample_of(name, random.Random(name), rows=60).release
     helpers = {"help": help_table(release)} if release.groups else {}
     write(release, tmp_path / "out", helpers=helpers, allow_insecure=True)

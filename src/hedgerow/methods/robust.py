@@ -250,7 +250,7 @@ class Robust(Method):
         codes = knowledge.value_codes(prepared.table.arrow.column(column))
         candidates = RobustRows(knowledge, knowledge.signatures(quasi), codes, members(knowledge.values, self.protect))
         if self._is_one_gone(candidates, np.zeros(candidates.size, np.int32)):
-            raise SchemaError(
+            raise Infeasible(
                 "'protect' names values that the probabilities know and nobody in this table has; nothing could be "
                 "promised of them, so leave them out."
             )

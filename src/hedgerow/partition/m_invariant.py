@@ -76,7 +76,8 @@ def check_survivors(strange: int, held: Ints, signatures: Signatures, m: int) ->
             f"the signature of their earlier releases, so that "
             "no group can show both; suppress these rows, or publish the value that was published."
         )
-    smallest = int(np.diff(signatures.offsets)[signatures.owners[held > 0]].min(initial=m))
+    sizes = np.diff(signatures.offsets)[signatures.owners[held > 0]]
+    smallest = min([m, *sizes.tolist()])
     if smallest < m:
         raise Infeasible(f"Earlier releases gave people signatures of {smallest} values; so m can be at most that.")
 

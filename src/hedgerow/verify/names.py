@@ -114,11 +114,12 @@ def in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> pa.Ar
     if policy == "exact":
         return whole
     encoded = whole.dictionary_encode()
-    if policy == "trimmed":
-        once = pc.utf8_trim(pc.utf8_normalize(encoded.dictionary, "NFC"), characters=_SPACES)
-        return pc.utf8_normalize(once, "NFC").take(encoded.indices)
-    listed = pa.array([text_in_form(text, policy) for text in encoded.dictionary.to_pylist()], pa.string())
-    return listed.take(encoded.indices)
+    known = encoded.dictionary
+    # Arrow's normal forms depend on its version (NFC of 23.0 takes letters apart), so Python gives them. ASCII has one.
+    by_hand = pc.invert(pc.string_is_ascii(known)) if policy == "trimmed" else pa.repeat(True, len(known))
+    listed = [text_in_form(text, policy) for text in known.filter(by_hand).to_pylist()]
+    plain = pc.utf8_trim(known, characters=_SPACES)
+    return pc.replace_with_mask(plain, by_hand, pa.array(listed, known.type)).take(encoded.indices)
 
 
 def is_in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> bool:
