@@ -11,7 +11,7 @@ and in whatever order it hands them over, has the same pairs in the same order, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -408,11 +408,13 @@ def _codes(view: View, part: Node, rows: Ints) -> NDArray[Any]:
     """What a part of a question reads of some rows, by numbers that ascend with it; missing has the last."""
     names = sorted(columns_of(part))
     if isinstance(part, Column):
-        return view.codes(part.name).codes[rows]
+        found: NDArray[Any] = view.codes(part.name).codes[rows]
+        return found
     kinds, sample = classes_of([view.codes(name).codes[rows] for name in names], rows)
     arrays = {name: view.array(name).take(pa.array(sample)) for name in names}
-    read = values if isinstance(part, Expression) else evaluate
-    return Codes(read(part, arrays, len(sample))).codes[kinds]  # type: ignore[arg-type, operator]
+    read: Callable[..., pa.Array] = values if isinstance(part, Expression) else evaluate
+    found = Codes(read(part, arrays, len(sample))).codes[kinds]
+    return found
 
 
 def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:
