@@ -406,15 +406,16 @@ def _parts(node: Node, side: frozenset[str]) -> Iterator[Node]:
 
 def _codes(view: View, part: Node, rows: Ints) -> NDArray[Any]:
     """What a part of a question reads of some rows, by numbers that ascend with it; missing has the last."""
-    names = sorted(columns_of(part))
+    codes: NDArray[Any]
     if isinstance(part, Column):
-        found: NDArray[Any] = view.codes(part.name).codes[rows]
-        return found
-    kinds, sample = classes_of([view.codes(name).codes[rows] for name in names], rows)
-    arrays = {name: view.array(name).take(pa.array(sample)) for name in names}
-    read: Callable[..., pa.Array] = values if isinstance(part, Expression) else evaluate
-    found = Codes(read(part, arrays, len(sample))).codes[kinds]
-    return found
+        codes = view.codes(part.name).codes[rows]
+    else:
+        names = sorted(columns_of(part))
+        kinds, sample = classes_of([view.codes(name).codes[rows] for name in names], rows)
+        arrays = {name: view.array(name).take(pa.array(sample)) for name in names}
+        read: Callable[..., pa.Array] = values if isinstance(part, Expression) else evaluate
+        codes = Codes(read(part, arrays, len(sample))).codes[kinds]
+    return codes
 
 
 def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:
