@@ -33,6 +33,7 @@ __all__ = [
     "QueryError",
     "SchemaError",
     "counted",
+    "is_interrupt",
     "limit_reached",
     "unwritten",
     "within_limits",
@@ -136,8 +137,14 @@ def limit_reached(error: BaseException) -> HedgerowError | None:
     return None
 
 
+def is_interrupt(error: BaseException) -> bool:
+    """Tell whether an error of a library means that the user pressed Ctrl-C."""
+    by_duckdb = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
+    return by_duckdb or (isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt))  # numba's
+
+
 def within_limits(function: Callable[P, T]) -> Callable[P, T]:
-    """Let a function of the front door say in a sentence that memory or disk are not enough."""
+    """Let a function of the front door say in a sentence that memory or disk are not enough, and end by Ctrl-C."""
 
     @functools.wraps(function)
     def run(*args: P.args, **options: P.kwargs) -> T:
@@ -146,7 +153,8 @@ def within_limits(function: Callable[P, T]) -> Callable[P, T]:
         except HedgerowError:
             raise
         except Exception as error:
-            if (plain := limit_reached(error)) is None:
+            plain = KeyboardInterrupt() if is_interrupt(error) else limit_reached(error)
+            if plain is None:
                 raise
         raise plain from None
 

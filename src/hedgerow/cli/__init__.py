@@ -16,7 +16,7 @@ import click
 
 from hedgerow._version import __version__
 from hedgerow.cli.habits import add_habits, attach_json_files
-from hedgerow.errors import HedgerowError, limit_reached
+from hedgerow.errors import HedgerowError, is_interrupt, limit_reached
 
 __all__ = ["main"]
 
@@ -93,12 +93,13 @@ class Verbs(click.Group):
             click.secho(f"hedgerow: {error}", err=True, fg="red")
             sys.exit(2)
         except KeyboardInterrupt:
-            click.echo("hedgerow: stopped.", err=True)
-            sys.exit(STOPPED)
+            _stop()
         except BrokenPipeError:
             _forget_output()
             sys.exit(CUT_OFF)
         except Exception as error:
+            if is_interrupt(error):
+                _stop()
             if (plain := limit_reached(error)) is None:
                 self._fail(error)
             click.secho(f"hedgerow: {plain}", err=True, fg="red")
@@ -115,6 +116,11 @@ class Verbs(click.Group):
             raise error
         click.secho(f"hedgerow: {_fault(error)}", err=True, fg="red")
         sys.exit(FAULT)
+
+
+def _stop() -> NoReturn:
+    click.echo("hedgerow: stopped.", err=True)
+    sys.exit(STOPPED)
 
 
 def _with_nearest(error: Exception) -> Exception:

@@ -22,9 +22,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.cores import cores
-from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, ParameterError
+from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, ParameterError, is_interrupt
 from hedgerow.scale.engine import Distinct
-from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file, is_interrupt
+from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file
 from hedgerow.table.csv import Dialect, find_dialect, to_utf8
 from hedgerow.table.options import ReadOptions, as_declared, read_options, require_columns, without_codes
 from hedgerow.table.read import OPTIONS, require_known

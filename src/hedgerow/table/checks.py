@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hedgerow.errors import HedgerowError, InputError, ParameterError, limit_reached
+from hedgerow.errors import HedgerowError, InputError, ParameterError, is_interrupt, limit_reached
 
 BLANKS = " \t"
 """What is dropped around a text: in files, frames, hierarchies, domains and knowledge alike."""
@@ -42,11 +42,6 @@ def attempt(step: Callable[[], T], sentence: str) -> T:
     if was_stopped:
         raise KeyboardInterrupt
     raise InputError(sentence)
-
-
-def is_interrupt(error: Exception) -> bool:
-    """Tell whether an error of DuckDB means that the user pressed Ctrl-C."""
-    return isinstance(error, RuntimeError) and str(error) == "Query interrupted"
 
 
 def check_shape(rows: int, columns: int) -> None:
