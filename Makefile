@@ -26,7 +26,7 @@ app: $(VENV)/.dev
 # Draws the same each time; flaky, below, draws anew.
 test: export HEDGEROW_SAME_DRAWS = 1
 test: $(VENV)/.dev
-	@sh tools/system_tools.sh chromium java
+	@sh tools/system_tools.sh chromium java shells
 	$(BIN)/pytest -n 2 --dist worksteal -m "not spark"
 	$(BIN)/pytest -m spark
 

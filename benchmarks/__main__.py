@@ -1,8 +1,8 @@
 """Run every benchmark, or those that are named: python -m benchmarks ke query."""
 
+import argparse
 import importlib
 import pkgutil
-import sys
 
 import benchmarks
 
@@ -10,7 +10,12 @@ import benchmarks
 def main() -> None:
     """Run the benchmarks one after another."""
     own = {"measure", "__main__"}
-    names = sys.argv[1:] or sorted(m.name for m in pkgutil.iter_modules(benchmarks.__path__) if m.name not in own)
+    known = sorted(module.name for module in pkgutil.iter_modules(benchmarks.__path__) if module.name not in own)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="measure ratios of docs/benchmarks.md")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"all by default: {', '.join(known)}")
+    names = parser.parse_args().names or known
+    if unknown := sorted(set(names) - set(known)):
+        parser.error(f"no benchmark is called {', '.join(unknown)}; there are {', '.join(known)}")
     for name in names:
         importlib.import_module(f"benchmarks.{name}").main()
 

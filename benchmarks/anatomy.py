@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.measure import peak_beyond, seconds, show
+from benchmarks.measure import peak_beyond, seconds, show, sized
 from hedgerow.criteria.proximity import same_value
 from hedgerow.datasets import census
 from hedgerow.partition.anatomy import anatomize
@@ -23,9 +23,10 @@ L = 8
 
 _SETUP = """
 from benchmarks.anatomy import PARTITIONS, coded
+from benchmarks.measure import sized
 partition = PARTITIONS[{name!r}]
 partition(10_000)  # compiles and imports, which is not the data's fault
-coded(1_000_000)
+coded(sized(1_000_000))
 """
 
 
@@ -64,8 +65,9 @@ PARTITIONS = {
 }
 
 
-def penalty(labels: NDArray[np.int32], rows: int) -> float:
+def penalty(labels: NDArray[np.int32]) -> float:
     """The normalized certainty penalty of a row: ranges over domains, summed over the quasi-identifiers."""
+    rows = len(labels)
     quasi, sizes, *_ = coded(rows)
     order = np.argsort(labels, kind="stable")
     starts = np.flatnonzero(np.append(True, np.diff(labels[order]) > 0))
@@ -76,18 +78,18 @@ def penalty(labels: NDArray[np.int32], rows: int) -> float:
 
 def main() -> None:
     compare("l-diverse partitions, l = 8, 7 quasi-identifiers", PARTITIONS, _SETUP)
-    rows = [(name, penalty(partition(1_000_000), 1_000_000), "") for name, partition in PARTITIONS.items()]
+    rows = [(name, penalty(partition(sized(1_000_000))), "") for name, partition in PARTITIONS.items()]
     show("normalized certainty penalty of a row (at most 7)", rows)
 
 
 def compare(title: str, partitions: dict, setup: str) -> None:
     """Time, growth and memory of partitions that take a number of rows."""
-    reference = seconds(lambda: np.lexsort(coded(1_000_000)[0]))
-    table = (len(QUASI) + 1) * 4 * 1_000_000
+    reference = seconds(lambda: np.lexsort(coded(sized(1_000_000))[0]))
+    table = (len(QUASI) + 1) * 4 * sized(1_000_000)
     rows = []
     for name, partition in partitions.items():
-        large, small = (seconds(lambda p=partition, n=n: p(n)) for n in (1_000_000, 100_000))
-        memory = peak_beyond(setup.format(name=name), "partition(1_000_000)") / table
+        large, small = (seconds(lambda p=partition, n=n: p(n)) for n in (sized(1_000_000), sized(100_000)))
+        memory = peak_beyond(setup.format(name=name), "partition(sized(1_000_000))") / table
         rows += [
             (f"{name}, 1M rows / np.lexsort", large / reference, "x"),
             (f"{name}, 1M rows / 100k rows", large / small, "x"),

@@ -14,14 +14,14 @@ from pathlib import Path
 import httpx
 import pyarrow.parquet as pq
 
-from benchmarks.measure import show
+from benchmarks.measure import show, sized
 from hedgerow.datasets import census
 
 ROLES = {"age": "quasi", "gender": "quasi", "education": "quasi", "marital": "quasi", "income": "sensitive"}
 QUESTION = "SELECT gender, avg(income) FROM release WHERE age BETWEEN 30 AND 50 GROUP BY gender"
 
 
-def main(rows: int = 300_000) -> None:
+def main(rows: int = sized(300_000)) -> None:
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder) / "census.parquet"
         pq.write_table(census(rows), table)

@@ -11,14 +11,14 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 import hedgerow as hr
-from benchmarks.measure import show
+from benchmarks.measure import show, sized
 from hedgerow.datasets import census
 from hedgerow.verify import verify_bundle
 
 QUASI = ["age", "gender", "education", "marital", "race", "workclass", "country"]
 
 
-def main(rows: int = 1_000_000, runs: int = 2) -> None:
+def main(rows: int = sized(1_000_000), runs: int = 2) -> None:
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "census.parquet"
         pq.write_table(census(rows).select([*QUASI, "occupation", "income"]), source)
@@ -70,4 +70,4 @@ def best(work: Callable[[], object], runs: int) -> float:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else sized(1_000_000))

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from benchmarks.graph import questions
-from benchmarks.measure import show
+from benchmarks.measure import show, sized
 from hedgerow.graph import SafeGrouping, author_paper_graph
 
 __all__ = ["main"]
@@ -25,7 +25,7 @@ def _times(work: Callable[[], object]) -> tuple[float, float]:
 def main() -> None:
     """Show ratios by the clock, for which the machine must be idle, and of processor time; and peak memory."""
     SafeGrouping(20, 20).publish(author_paper_graph(5_000, 6_000, 15_000))
-    graph = author_paper_graph(2_900_000, 3_900_000, 10_000_000)
+    graph = author_paper_graph(sized(2_900_000), sized(3_900_000), sized(10_000_000))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     pairs = _times(lambda: np.lexsort((graph.right_ends, graph.left_ends)))
     took = _times(lambda: SafeGrouping(20, 20).publish(graph))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
-from benchmarks.measure import show
+from benchmarks.measure import show, sized
 from hedgerow.datasets import census
 from hedgerow.inference.knowledge import KnowledgeEstimate
 
@@ -54,7 +54,7 @@ def _shortest(method: hr.Method, table: pa.Table, sensitive: str) -> float | Non
 
 def main() -> None:
     """Publish 100,000 rows to load what is compiled, then these and a million twice each: the shortest counts."""
-    few, many = (census(rows, seed=1) for rows in (100_000, 1_000_000))
+    few, many = (census(rows, seed=1) for rows in (sized(100_000), sized(1_000_000)))
     for name, (sensitive, method) in _METHODS.items():
         _seconds(method, few, sensitive)
         short, last = (_shortest(method, table, sensitive) for table in (few, many))

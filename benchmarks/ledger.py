@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import hedgerow as hr
 from benchmarks.anatomy import QUASI
-from benchmarks.measure import seconds, show
+from benchmarks.measure import seconds, show, sized
 from hedgerow.datasets import census
 from hedgerow.ledger.fingerprint import Hashes
 from hedgerow.partition.m_invariant import Signatures, m_invariant
@@ -47,11 +47,11 @@ def _second(rows: int) -> float:
 
 def _publish(folder: str, ledger: bool) -> None:
     place = Path(folder) / f"{np.random.default_rng().integers(2**60)}.json"
-    hr.Anatomy(M).publish(people(1_000_000), SCHEMA, ledger=place if ledger else None)
+    hr.Anatomy(M).publish(people(sized(1_000_000)), SCHEMA, ledger=place if ledger else None)
 
 
 def main() -> None:
-    rows = 1_000_000
+    rows = sized(1_000_000)
     table = people(rows)
     codes = np.stack([table.encode(name).codes for name in QUASI])
     reference = seconds(lambda: np.lexsort(codes))

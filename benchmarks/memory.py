@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
-from benchmarks.measure import show
+from benchmarks.measure import show, sized
 from hedgerow.arrays import free_unused
 from hedgerow.datasets import census
 
@@ -26,7 +26,7 @@ __all__ = ["METHODS", "SHAPES", "all_ratios", "input_table", "main", "peak_ratio
 SHAPES = ("numbers", "census", "different")
 
 _QUASI_VALUES = (80, 2, 17, 6, 9, 1_000, 85)
-_FEW = 70_000  # enough for every loop to be compiled, and threads to be used
+_FEW = sized(70_000)  # enough for every loop to be compiled, and threads to be used
 
 METHODS: dict[str, hr.Method] = {
     "ke": hr.KEAnonymity(k=4, e=10),
@@ -86,7 +86,7 @@ def _status(key: str) -> int:
 
 def main(arguments: list[str] | None = None) -> None:
     """Print the ratios of every method and shape."""
-    most, different, *shapes = arguments or ["1000000", "1000000"]
+    most, different, *shapes = arguments or [str(sized(1_000_000))] * 2
     for shape in shapes or SHAPES:
         rows = int(different if shape == "different" else most)
         figures = [(name, _in_fresh_process(name, shape, rows), "tables") for name in METHODS]

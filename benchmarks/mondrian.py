@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hedgerow as hr
-from benchmarks.measure import peak_beyond, seconds, show
+from benchmarks.measure import peak_beyond, seconds, show, sized
 from hedgerow.criteria.groupwise import All, KAnonymity
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.criteria.t_closeness import TCloseness
@@ -25,9 +25,10 @@ SENSITIVE = "occupation"
 CRITERION = All(KAnonymity(10), FrequencyDiversity(4))
 
 _SETUP = """
+from benchmarks.measure import sized
 from benchmarks.mondrian import CRITERION, codes, mondrian
 mondrian(*codes(5_000), CRITERION)  # loads the compiler, which is not the data's fault
-quasi, sizes, sensitive = codes(1_000_000)
+quasi, sizes, sensitive = codes(sized(1_000_000))
 """
 
 
@@ -46,7 +47,8 @@ def on_one_core(quasi: NDArray[np.int32], sizes: list[int], sensitive: NDArray[n
 
 def main() -> None:
     took = {}
-    for rows in (100_000, 1_000_000):
+    few, many = sized(100_000), sized(1_000_000)
+    for rows in (few, many):
         quasi, sizes, sensitive = codes(rows)
         times = alternating(
             lambda columns=list(quasi): np.lexsort(columns),
@@ -59,11 +61,11 @@ def main() -> None:
             f"mondrian, {rows:,} rows, 7 quasi-identifiers",
             [*figures, ("the same on one core / np.lexsort", times[2] / times[0], "x")],
         )
-    show("growth", [("1M rows / 100k rows", took[1_000_000] / took[100_000], "x")])
+    show("growth", [("1M rows / 100k rows", took[many] / took[few], "x")])
     whole()
     variants()
     beyond = peak_beyond(_SETUP, "labels = mondrian(quasi, sizes, sensitive, CRITERION)")
-    show("memory, 1M rows", [("peak beyond the encoded table / encoded table", beyond / 32_000_000, "x")])
+    show("memory, 1M rows", [("peak beyond the encoded table / encoded table", beyond / (32 * sized(1_000_000)), "x")])
     full_domain()
 
 
@@ -83,8 +85,8 @@ def once(work: Callable[[], object]) -> float:
 
 def whole(runs: int = 5) -> None:
     """Publishing with its audit, from texts to boxes, step by step: by the clock, and in processor time."""
-    table = census(1_000_000, seed=1).select([*QUASI, SENSITIVE])
-    columns, method = list(codes(1_000_000)[0]), hr.Mondrian(k=10, l=4)
+    table = census(sized(1_000_000), seed=1).select([*QUASI, SENSITIVE])
+    columns, method = list(codes(sized(1_000_000))[0]), hr.Mondrian(k=10, l=4)
     schema = hr.Schema(quasi=QUASI, sensitive=SENSITIVE)
     method.publish(table, schema)
     marks: list[tuple[str, float, float]] = []
@@ -122,7 +124,7 @@ def took(begin: Sequence[float], end: Sequence[float]) -> tuple[float, float]:
 
 def variants() -> None:
     """Secret coins at medians, and a criterion that is checked level by level."""
-    quasi, sizes, sensitive = codes(1_000_000)
+    quasi, sizes, sensitive = codes(sized(1_000_000))
     close = All(KAnonymity(10), TCloseness("0.3"))
     times = alternating(
         lambda: np.lexsort(list(quasi)),

@@ -13,6 +13,7 @@ from dataclasses import replace
 from unittest import mock
 
 import hedgerow as hr
+from benchmarks.measure import sized
 from hedgerow.datasets import census
 from hedgerow.query import help_table_of_part
 from hedgerow.release.parts import seal, stage_bundle, write_part
@@ -49,9 +50,9 @@ def measure(code: str) -> tuple[float, float]:
     return int(peak) / 1024, float(seconds)
 
 
-def main(arguments: list[str]) -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Print a line for each number of parts."""
-    size, *numbers = map(int, arguments or ["500000", "1", "4", "16"])
+    size, *numbers = map(int, arguments or [str(sized(500_000)), "1", "4", "16"])
     table = census(size)
     quasi = [name for name in table.column_names if name != "income"]
     release = hr.KEAnonymity(k=4, e=10).publish(table, hr.Schema(quasi=quasi, sensitive="income"))

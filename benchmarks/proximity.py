@@ -5,17 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.anatomy import coded, compare
+from benchmarks.anatomy import coded, compare, penalty
+from benchmarks.measure import show, sized
 from hedgerow.criteria.proximity import absolute, relative
 from hedgerow.exact import line
 from hedgerow.partition.proximity import proximity_split
 
 _SETUP = """
 from benchmarks.anatomy import coded
+from benchmarks.measure import sized
 from benchmarks.proximity import PARTITIONS
 partition = PARTITIONS[{name!r}]
 partition(10_000)  # compiles and imports, which is not the data's fault
-coded(1_000_000)
+coded(sized(1_000_000))
 """
 
 
@@ -34,11 +36,8 @@ PARTITIONS = {
 
 
 def main() -> None:
-    from benchmarks.anatomy import penalty
-    from benchmarks.measure import show
-
     compare("proximity_split, 7 quasi-identifiers", PARTITIONS, _SETUP)
-    rows = [(name, penalty(partition(1_000_000), 1_000_000), "") for name, partition in PARTITIONS.items()]
+    rows = [(name, penalty(partition(sized(1_000_000))), "") for name, partition in PARTITIONS.items()]
     show("normalized certainty penalty of a row (at most 7)", rows)
 
 

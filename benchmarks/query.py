@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import seconds, show
+from benchmarks.measure import seconds, show, sized
 from hedgerow.query import connect, help_table
 from hedgerow.query.evidence.view import view_of
 from hedgerow.release import Release
 from tests.support.assignments import release_of
 
-ROWS, GROUPS = 1_000_000, 100_000
+ROWS, GROUPS = sized(1_000_000), sized(1_000_000) // 10
 SUMS = {
     f"SUM, {name}": f"SELECT sum(salary) FROM release WHERE {condition}"
     for name, condition in (

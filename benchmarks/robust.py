@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.measure import sized
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.inference.robust import members
 from hedgerow.partition.robust.candidates import RobustRows
@@ -78,7 +79,7 @@ def growth() -> None:
     ]
     order = np.random.default_rng(0).permutation(table.num_rows)
     first = None
-    for rows in (18_000, 37_000, 74_000, 148_000, table.num_rows):
+    for rows in map(sized, (18_000, 37_000, 74_000, 148_000, table.num_rows)):
         part = table.take(pa.array(order[:rows]))
         found = art_seconds(part, ACS, "Education", [early], 5)
         scaled = found["art"] / (rows * np.log2(rows))

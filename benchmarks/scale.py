@@ -13,9 +13,9 @@ from pathlib import Path
 
 import duckdb
 
-from benchmarks.measure import show
+from benchmarks.measure import show, sized
 
-SIZES = (200_000, 1_000_000)
+SIZES = (sized(200_000), sized(1_000_000))
 METHODS = {
     "(k,e), k = 4, e = 10": "hr.KEAnonymity(k=4, e=10)",
     "Anatomy, l = 4, blind": "hr.Anatomy(l=4)",

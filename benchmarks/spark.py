@@ -15,12 +15,12 @@ import urllib.request
 from pathlib import Path
 
 import hedgerow as hr
-from benchmarks.measure import show
+from benchmarks.measure import show, sized
 from benchmarks.scale import METHODS, measure, write_table
 from tests.support.spark_cluster import HAS_SPARK, Cluster, cluster
 
-SIZES = (100_000, 1_000_000)
-MOST_CUT = 1_000_000
+SIZES = (sized(100_000), sized(1_000_000))
+MOST_CUT = sized(1_000_000)
 """Rows up to which Mondrian is measured, beside the figures of another program in docs/benchmarks.md."""
 SCHEMA = hr.Schema(quasi=["age", "sex", "state", "occupation", "education", "race", "hours"], sensitive="income")
 

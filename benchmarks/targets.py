@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
-from benchmarks.measure import seconds, show
+from benchmarks.measure import seconds, show, sized
 from hedgerow.partition.shuffles import shuffle_within
 from hedgerow.partition.target.fake_values import disguise, fake_values
 from hedgerow.partition.target.least_range import TreeArrays, arrays_of_tree, least_range_groups, node_ranges
 from hedgerow.schema.target import normal, quantize, uniform
 from studies import real
 
-ROWS, DISTINCT, PARTS = 1_000_000, 2048, 10_000
+ROWS, DISTINCT, PARTS = sized(1_000_000), 2048, sized(1_000_000) // 100
 
 
 def codes() -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 import hedgerow as hr
-from benchmarks.measure import seconds, show
+from benchmarks.measure import seconds, show, sized
 from hedgerow.kernel import kernel
 from hedgerow.partition.walk.chain import Course, effective_sizes, walk
 from hedgerow.partition.walk.segments import localities
@@ -16,7 +16,7 @@ from hedgerow.randomness import seeded_keys, system_keys
 from studies.printed_walk import printed_walk
 from studies.walk_measures import one_block
 
-ROWS = 75_000
+ROWS = sized(75_000)
 
 
 def columns() -> dict[str, np.ndarray]:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Programs that some tests drive, from the system's package manager where it may be used: sh tools/system_tools.sh chromium java
+# Programs that some tests drive, from the system's package manager where it may be used: sh tools/system_tools.sh chromium java shells
 # It never fails a run: tests whose program is missing are skipped, and the run says how many.
 cd "$(dirname "$0")/.." || exit 0
 
@@ -7,6 +7,7 @@ packages() {
     case "$1" in
         chromium) echo "chromium chromium-driver" ;;
         java) echo "openjdk-17-jre-headless" ;;
+        shells) echo "zsh fish man-db" ;;
     esac
 }
 
@@ -14,6 +15,7 @@ is_there() {
     case "$1" in
         chromium) command -v chromium >/dev/null && command -v chromedriver >/dev/null ;;
         java) command -v java >/dev/null ;;
+        shells) command -v zsh >/dev/null && command -v fish >/dev/null && command -v man >/dev/null ;;
     esac
 }
 

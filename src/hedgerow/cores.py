@@ -43,7 +43,7 @@ def on_cores(work: Callable[[T], R], items: Iterable[T], *, rows: int) -> list[R
         for place in places:
             found[place] = work(given[place])
 
-    others = [_pool(os.getpid(), cores()).submit(take) for _ in range(helpers)]
+    others = [_pool(os.getpid(), cores() - 1).submit(take) for _ in range(helpers)]
     try:
         take()
     finally:
@@ -56,5 +56,8 @@ def on_cores(work: Callable[[T], R], items: Iterable[T], *, rows: int) -> list[R
 
 @functools.lru_cache(maxsize=1)
 def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Threads that wait for work; a process that was forked has none of its parent's."""
+    """Threads that wait for work beside the caller's; a process that was forked has none of its parent's.
+
+    With the caller there are as many as cores: where work is spread again, more would take turns.
+    """
     return ThreadPoolExecutor(threads, thread_name_prefix="hedgerow")

@@ -18,7 +18,7 @@ import tempfile
 import types
 from collections.abc import Callable, Sized
 from pathlib import Path
-from typing import Any, Generic, ParamSpec, TypeVar
+from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -43,8 +43,8 @@ def _announce() -> None:
 class Kernel(Generic[P, R]):
     """A loop in two speeds: `plain` for small inputs and as the reference, `compiled` for large ones."""
 
-    def __init__(self, plain: Callable[P, R]) -> None:
-        self.plain = plain
+    def __init__(self, plain: Callable[P, R], *, inline: Literal["never", "always"] = "never") -> None:
+        self.plain, self._inline = plain, inline
         functools.update_wrapper(self, plain)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -67,13 +67,22 @@ class Kernel(Generic[P, R]):
         _drop_unreadable(folder, self.plain)
         if not _is_cached(folder, self.plain):
             _announce()
-        compiled: Callable[P, R] = numba.njit(nogil=True, cache=folder is not None)(_with_compiled_callees(self.plain))
+        compile_it = numba.njit(nogil=True, cache=folder is not None, inline=self._inline)
+        compiled: Callable[P, R] = compile_it(_with_compiled_callees(self.plain))
         return compiled
 
 
 def kernel(function: Callable[P, R]) -> Kernel[P, R]:
     """Mark a function as a kernel."""
     return Kernel(function)
+
+
+def inline_kernel(function: Callable[P, R]) -> Kernel[P, R]:
+    """Mark a function as a kernel that becomes part of the kernels that call it.
+
+    A call that hands on tuples of arrays counts a reference to each of them, which takes longer than a short loop.
+    """
+    return Kernel(function, inline="always")
 
 
 def _length(argument: object) -> int:

@@ -11,7 +11,8 @@ import hedgerow as hr
 from hedgerow.attack.adversaries.background import background
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.methods.registry import method
-from hedgerow.methods.robust import Robust, check_odds
+from hedgerow.methods.robust import Robust
+from hedgerow.methods.robust_odds import check_odds
 from hedgerow.partition.robust import gather as art
 from hedgerow.testing import check_method
 

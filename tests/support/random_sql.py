@@ -27,7 +27,7 @@ SENSITIVE: dict[str, Callable[[random.Random], Any]] = {
     "edge": lambda rng: rng.choice((2**53, -(2**53), 2**57, 10**15, 0)) + rng.randrange(-2, 3),
     "decimal": lambda rng: Decimal(rng.randrange(-9999, 9999)).scaleb(-2),
     "float": lambda rng: rng.randrange(-9999, 9999) / 100,
-    "ragged": lambda rng: rng.random() * 1000 / 3 - 150,
+    "ragged": lambda rng: rng.choice((1, 1, 1, 1e-8, 1e6)) * (rng.random() * 1000 / 3 - 150),
     "text": lambda rng: rng.choice(_AILMENTS),
     "date": lambda rng: date(2020, 2, 25) + timedelta(days=rng.randrange(10)),
 }
@@ -105,7 +105,8 @@ _KEYS = ["town", '"Odd name"', "year(born) % 5", "CASE WHEN age > 40 THEN 'old' 
 
 
 def random_columns(rng: random.Random, kind: str, rows: int, *, gaps: float = 0.0) -> dict[str, Any]:
-    """Draw the columns; a share of sensitive values is missing."""
+    """Draw the columns; a share of sensitive values is missing. Beside ragged floats `rate` is ragged, too."""
+    rate = SENSITIVE["ragged"] if kind == "ragged" else lambda rng: rng.randrange(-500, 500) / 10
     values = [None if rng.random() < gaps else SENSITIVE[kind](rng) for _ in range(rows)]
     return {
         "age": pa.array([rng.choice([None, *range(20, 60)]) for _ in range(rows)], pa.int64()),
@@ -114,7 +115,7 @@ def random_columns(rng: random.Random, kind: str, rows: int, *, gaps: float = 0.
         ),
         "Odd name": [rng.random() < 0.5 for _ in range(rows)],
         "born": [_START + timedelta(days=rng.randrange(20_000)) for _ in range(rows)],
-        "rate": pa.array([rng.choice([None, rng.randrange(-500, 500) / 10]) for _ in range(rows)], pa.float64()),
+        "rate": pa.array([rng.choice([None, rate(rng)]) for _ in range(rows)], pa.float64()),
         "fee": pa.array([Decimal(rng.randrange(10_000)).scaleb(-2) for _ in range(rows)], pa.decimal128(9, 2)),
         "s": pa.array(values, pa.decimal128(9, 2) if kind == "decimal" else None),
     }

@@ -9,7 +9,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, Robustness, members
-from hedgerow.methods.robust import Robust, check_grouped, check_odds
+from hedgerow.methods.robust import Robust
+from hedgerow.methods.robust_odds import check_grouped, check_odds
 from hedgerow.release.release import Release
 from hedgerow.testing import posterior_worlds as worlds
 

@@ -333,9 +333,10 @@ class KnowledgeEstimate:
         codes = {name: table.encode(name).codes.astype(np.int64) for name in quasi}
         distributions = tuple(self._distributions(alphabet, codes, encoded.codes.astype(np.int64), quasi))
         if not distributions:
+            shared = max((int(np.bincount(each).max(initial=0)) for each in codes.values()), default=0)
             raise ParameterError(
                 f"No combination of quasi-identifiers is shared by {self.support} rows, so there is nothing to know; "
-                "lower 'support'."
+                f"lower 'support' to at most {shared}."
             )
         return Knowledge(sensitive, encoded.domain, alphabet, distributions)
 

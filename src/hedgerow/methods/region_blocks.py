@@ -24,7 +24,8 @@ from hedgerow.criteria.groupwise import Limits
 from hedgerow.kernel import kernel
 from hedgerow.methods.prepared import Prepared
 from hedgerow.methods.row_groups import axes_of
-from hedgerow.partition.mondrian.grow import DONE, LEAF, SplitRules, border_of, median_of, next_widest, tree_border
+from hedgerow.partition.mondrian.grow import DONE, LEAF, border_of, median_of, next_widest, tree_border
+from hedgerow.partition.mondrian.records import SplitRules
 from hedgerow.partition.mondrian.split import split_rules
 from hedgerow.scale.coding import CountedTable, codes_of
 from hedgerow.scale.dealing import Placing

@@ -4,181 +4,50 @@ Source     [Wong 2009]
 Guarantee  p(t:x) <= 1/r for every row, protected value and attribute set, under the stated model and knowledge
 Cost       an estimate per attribute set, then near n log n
 
-`check_odds` ([Wong 2009], definition 1) passes exactly the releases in which p <= 1/r under a given knowledge, in O(n)
-and one pass of `inference.robust` per attribute set; where floats cannot decide it uses fractions, and where these take
-too long it refuses. The probabilities are not part of a release, so this runs before it leaves its owner, and again for
-whoever has the knowledge.
+A refusal names an r that would publish the table. With groups that are searched for it is one that the search reached
+again and again; in blind groups it is the largest one, to a hundredth, since p rises with nothing but the groups.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.groupwise import KAnonymity
-from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError, counted
+from hedgerow.errors import Infeasible, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
-from hedgerow.inference.full import at_most, full_by_group, relative_error
-from hedgerow.inference.knowledge import Distribution, Knowledge, KnowledgeEstimate
-from hedgerow.inference.robust import GroupedRows, GroupsHolding, Model, Robustness, binary, groups_holding, members
+from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
+from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.robust_odds import check_grouped, check_odds, groups_in_which_one_stands_out
 from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
 from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release, Rows
 from hedgerow.release.forms import form_of
-from hedgerow.verify.robust import sensitive_values
 
 if TYPE_CHECKING:
     from hedgerow.partition.robust.candidates import RobustRows
     from hedgerow.partition.robust.check import RobustLimits
 
-__all__ = ["FORMS", "Robust", "check_grouped", "check_odds", "grouped_of", "protected_values"]
-
-_MOST_FRACTIONS = 20_000
-"""Beyond this many states a doubt is not settled by fractions."""
-
-
-def check_odds(release: Release, knowledge: Knowledge) -> str:
-    """Nobody has a protected value with a probability above 1/r under this knowledge."""
-    model: Model = "full" if release.guarantee.parameters["model"] == "full" else "binary"
-    criterion = Robustness(release.guarantee.parameters["r"], model)
-    member = protected_values(release, knowledge.values)
-    return check_grouped(knowledge, grouped_of(release, knowledge), member, criterion)
-
-
-def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness) -> str:
-    """The same for rows that are sorted by group."""
-    check = _check_binary if criterion.model == "binary" else _check_full
-    if broken := int(check(knowledge, grouped, member, criterion.r).sum()):
-        raise BrokenPromise(
-            f"In {counted(broken, 'group')} somebody has a protected value with more than {1 / criterion.r}."
-        )
-    return (
-        f"nobody in {counted(len(grouped.offsets) - 1, 'group')} has a protected value with a "
-        f"probability above {1 / criterion.r} "
-        f"({criterion.model} model, {len(knowledge.distributions)} attribute sets)"
-    )
-
-
-def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
-    """The rows of a release, group after group, as the adversary sees them: signatures, and each group's values."""
-    if release.form.has_boxes or release.form.columns_apart or release.form.has_subdomains:
-        raise BrokenPromise("Probabilities are checked where quasi-identifiers are published as they are.")
-    values, offsets = sensitive_values(release.published)
-    people = release.tables["quasi" if "quasi" in release.tables else "release"]
-    codes = knowledge.value_codes(values.dictionary)[values.indices.to_numpy()]
-    return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
-
-
-def protected_values(release: Release, values: pa.Array) -> NDArray[np.bool_]:
-    """Which of the values belong to which protected set that the guarantee names."""
-    sets = json.loads(str(release.guarantee.parameters["protect"]))
-    if sets is None:
-        return np.eye(len(values), dtype=bool)
-    written = [str(value) for value in values.to_pylist()]
-    return np.array([[value in named for value in written] for named in map(set, sets)])
-
-
-def _check_binary(
-    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
-) -> NDArray[np.bool_]:
-    """Tell in which groups somebody stands out, x against not x: one protected set after the other where it occurs."""
-    broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
-    for inside in member:
-        held = groups_holding(grouped, inside)
-        doubt, starts = _doubt(held.offsets), held.offsets[:-1]
-        sizes, size = np.unique(np.diff(held.offsets), return_inverse=True)
-        most = np.array([int(rows // r) for rows in sizes.tolist()])
-        for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
-            if len(held.groups):
-                p = np.maximum.reduceat(binary(known, signatures, held, calls=calls), starts)
-                here = signatures[held.rows]
-                is_alike = np.minimum.reduceat(here, starts) == np.maximum.reduceat(here, starts)
-                # People with one signature have x with c / N, in whole numbers; others by floats, in doubt exactly.
-                broken[held.groups] |= np.where(is_alike, held.counts > most[size], p * float(r) > 1.0 + doubt)
-                for g in np.flatnonzero(~is_alike & (np.abs(p * float(r) - 1.0) <= doubt)):
-                    broken[held.groups[g]] |= not _odds_hold(known, signatures, held, g, r)
-    return broken
-
-
-def _odds_hold(
-    known: Distribution, signatures: NDArray[np.int32], held: GroupsHolding, g: np.int64, r: Fraction
-) -> bool:
-    """Decide one group exactly, x against not x."""
-    here = signatures[held.rows[held.offsets[g] : held.offsets[g + 1]]]
-    yes, no = known.of(np.flatnonzero(held.inside))
-    return at_most(yes[here].tolist(), no[here].tolist(), int(held.counts[g]), r)
-
-
-def _check_full(
-    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
-) -> NDArray[np.bool_]:
-    """Tell in which groups somebody stands out, all values known."""
-    values, broken = grouped.values.astype(np.int32), np.zeros(len(grouped.offsets) - 1, bool)
-    doubt = _doubt(grouped.offsets)[:, None]
-    for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):
-        of_rows, too_large = full_by_group(known.f, signatures, values, grouped.offsets, member)
-        ratio = np.maximum.reduceat(of_rows, grouped.offsets[:-1], axis=0) * float(r)
-        broken |= too_large | (ratio > 1.0 + doubt).any(axis=1)
-        for g in np.flatnonzero((np.abs(ratio - 1.0) <= doubt).any(axis=1)):
-            rows = slice(grouped.offsets[g], grouped.offsets[g + 1])
-            broken[g] |= not _fractions_hold(known, signatures[rows].tolist(), values[rows].tolist(), member, r)
-    return broken
-
-
-def _doubt(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
-    """How near to 1 the ratio of p to 1/r must be in each group for floats not to decide."""
-    return np.asarray(relative_error(4 * np.diff(offsets)) + 1e-14)
-
-
-def _fractions_hold(
-    known: Distribution, signatures: list[int], values: list[int], member: NDArray[np.bool_], r: Fraction
-) -> bool:
-    """Decide one group by adding up possible worlds in fractions, values dealt to one row after the other."""
-    counts = Counter(values)
-    if len(set(signatures)) == 1:
-        return all(r * sum(counts[int(y)] for y in np.flatnonzero(row)) <= len(values) for row in member)
-    if np.prod([count + 1.0 for count in counts.values()]) > _MOST_FRACTIONS:
-        return False
-    kinds = sorted(counts)
-    weights = [[int(known.weights[s, y]) for y in kinds] for s in signatures]
-    whole = tuple(counts[y] for y in kinds)
-    for u in set(range(len(values))):
-        shares = _shares(weights[:u] + weights[u + 1 :], weights[u], whole)
-        for row in member:
-            inside = sum(share for share, y in zip(shares, kinds, strict=True) if row[y])
-            if sum(shares) == 0 or r * inside > sum(shares):
-                return False
-    return True
-
-
-def _shares(others: list[list[int]], own: list[int], whole: tuple[int, ...]) -> list[int]:
-    """The weight of all worlds in which one row has each value."""
-    used = {tuple(0 for _ in whole): 1}
-    for row in others:
-        following: Counter[tuple[int, ...]] = Counter()
-        for state, weight in used.items():
-            for y, limit in enumerate(whole):
-                if state[y] < limit:
-                    following[(*state[:y], state[y] + 1, *state[y + 1 :])] += weight * row[y]
-        used = dict(following)
-    left = [tuple(n - (y == x) for y, n in enumerate(whole)) for x in range(len(whole))]
-    return [own[x] * used.get(left[x], 0) for x in range(len(whole))]
-
+__all__ = ["FORMS", "Robust"]
 
 FORMS = ("separated", "permuted", "generalized")
 
-_HALVINGS = 7
-"""How many other r are tried after a refusal."""
+_NEAR = Fraction(1, 100)
+"""The r that a refusal names is looked for to one in a hundred."""
+
+_REPEATED = 3
+"""How often a search must reach that r again: what one start reached by luck, the next publication may not."""
+
+_RESTARTS = 5
+"""How often the search for groups of few rows starts anew; of many rows twice, since chance changes little there."""
 
 _TRIED = 8_000
 """Rows on which they are tried: companions are as rare among some of the rows as among all."""
@@ -252,7 +121,7 @@ class Robust(Method):
         if self._is_one_gone(candidates, np.zeros(candidates.size, np.int32)):
             raise Infeasible(
                 "'protect' names values that the probabilities know and nobody in this table has; nothing could be "
-                "promised of them, so leave them out."
+                "promised of them with any r, so leave them out."
             )
         progress("partitioning", 0.2)
         labels = (
@@ -278,8 +147,6 @@ class Robust(Method):
         from hedgerow.partition.robust.gather import art
 
         r, limits, allowed = criterion.r, RobustLimits(candidates), int(_share(self.max_suppressed) * candidates.size)
-        if r > candidates.size:
-            raise Infeasible(f"{r}-robustness needs as many rows in a group; there are {candidates.size:,} in all.")
         lost = int(limits.least_suppressed(r, most=allowed).sum())
         if lost > allowed:
             how_many, where = f"at least {lost:,}", ""
@@ -287,6 +154,7 @@ class Robust(Method):
             found = art(
                 Check(candidates, r, self.model),
                 allowed=allowed,
+                restarts=2 if candidates.size > _TRIED else _RESTARTS,
                 keys=prepared.keys,
                 progress=lambda share: progress("partitioning", 0.2 + 0.3 * share),
             )
@@ -296,43 +164,54 @@ class Robust(Method):
             where = _stuck_most(candidates, found.groups)
             if found.left_out <= allowed:
                 how_many, where = f"{how_many}, all that have one of the protected values among them,", ""
-        reached = self._reachable_r(
-            candidates.sample(_TRIED, prepared.keys), limits.largest_r(r, allowed), prepared, progress
-        )
+        sample = candidates.sample(_TRIED, prepared.keys)
+        reached = self._say_reached(sample, limits.largest_r(r, allowed), criterion, prepared, progress)
         raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
 
     def _blind_labels(self, candidates: RobustRows, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
         """Groups by quasi-identifiers and numbers of rows alone; refused whole where somebody stands out."""
         from hedgerow.partition.mondrian.split import mondrian
+        from hedgerow.partition.robust.check import largest_r
 
         quasi, scales = quasi_codes(prepared)
         codes = candidates.values.astype(np.int32)
         labels = mondrian(quasi, scales, [codes], [KAnonymity(read_whole("k", self.k, least=2))], keys=prepared.keys)
-        check = _check_binary if self.model == "binary" else _check_full
-        broken = check(candidates.knowledge, _group_rows(candidates, labels), candidates.member, criterion.r)
-        if broken.any():
-            raise Infeasible(
-                f"In {int(broken.sum()):,} of {counted(len(broken), 'group')} somebody has a protected value with more "
-                f"than {1 / criterion.r}, and blind groups look at no sensitive value to avoid that. A larger k, a "
-                "smaller r or fewer protected values may do; leave k out to let groups be tested."
-            )
-        return labels
+        broken = self._find_broken(candidates, labels, criterion.r)
+        if not broken.any():
+            return labels
+        # A group that holds with r holds with any smaller one.
+        still = np.where(broken[labels], (np.cumsum(broken) - 1)[labels], -1)
+        largest = largest_r(criterion.r, lambda r: not self._find_broken(candidates, still, r).any())
+        named = f"r = {float(largest):g} would hold" if largest > 1 else "No r above 1 would hold for sure"
+        raise Infeasible(
+            f"In {int(broken.sum()):,} of {counted(len(broken), 'group')} somebody has a protected value with more "
+            f"than {1 / criterion.r}, and blind groups look at no sensitive value to avoid that. {named} with k = "
+            f"{self.k}. A larger k or fewer protected values may allow more; leave k out to let groups be tested."
+        )
 
-    def _reachable_r(self, candidates: RobustRows, limit: Fraction, prepared: Prepared, progress: Progress) -> str:
-        """Say which r the search reaches, on some of the rows where there are many."""
-        from hedgerow.partition.robust.check import Check
+    def _find_broken(self, candidates: RobustRows, labels: NDArray[np.int32], r: Fraction) -> NDArray[np.bool_]:
+        grouped, criterion = _group_rows(candidates, labels), Robustness(r, self.model)
+        return groups_in_which_one_stands_out(candidates.knowledge, grouped, candidates.member, criterion)
+
+    def _say_reached(
+        self, candidates: RobustRows, limit: Fraction, criterion: Robustness, prepared: Prepared, progress: Progress
+    ) -> str:
+        """Say which r up to the limit the search reaches, on some of the rows where there are many."""
+        from hedgerow.partition.robust.check import Check, largest_r
         from hedgerow.partition.robust.gather import art
 
-        low, high, allowed = 10, math.ceil(limit * 10), int(_share(self.max_suppressed) * candidates.size)
-        for step in range(_HALVINGS):
-            progress("finding the largest r", 0.5 + 0.2 * step / _HALVINGS)
-            if high - low > 1:
-                check = Check(candidates, Fraction(low + high, 20), self.model)
-                found = art(check, allowed=allowed, restarts=0, keys=prepared.keys)
-                holds = found.left_out <= allowed and not self._is_one_gone(candidates, found.groups)
-                low, high = ((low + high) // 2, high) if holds else (low, (low + high) // 2)
+        allowed, tries = int(_share(self.max_suppressed) * candidates.size), count(1)
+
+        def reaches(r: Fraction) -> bool:
+            progress("finding the largest r", 0.7 - 0.2 * 0.9 ** next(tries))
+            found = art(Check(candidates, r, self.model), allowed=allowed, restarts=0, keys=prepared.keys)
+            return found.left_out <= allowed and not self._is_one_gone(candidates, found.groups)
+
+        reached = largest_r(min(criterion.r, limit + Fraction(1, 100)), reaches, near=_NEAR)
+        while reached > 1 and not all(reaches(reached) for _ in range(_REPEATED)):
+            reached = largest_r(reached, reaches, near=_NEAR)
         rows = f" with {candidates.size:,} of the rows" if candidates.size < prepared.rows.published else ""
-        return f"r = {low / 10:g} was reached{rows}" if low > 10 else f"No r above 1 was reached{rows}"
+        return f"r = {float(reached):g} was reached{rows}" if reached > 1 else f"No r above 1 was reached{rows}"
 
     def _is_one_gone(self, candidates: RobustRows, groups: NDArray[np.int32]) -> bool:
         """Tell whether no row with a value that was to be protected is published: nothing would be promised of it."""
@@ -354,7 +233,7 @@ class Robust(Method):
         whatever = f"; whatever the grouping, {', '.join(ranked)}" if ranked else ""
         more = f" and {len(limiting) - _NAMED} more do" if len(limiting) > _NAMED else ""
         return Infeasible(
-            f"{r}-robustness would suppress {lost} of {counted(candidates.size, 'row')}; "
+            f"{self.r}-robustness would suppress {lost} of {counted(candidates.size, 'row')}; "
             f"{counted(allowed, 'is', 'are')} allowed. "
             f"{reached}{whatever}{more}; protect fewer values, suppress more, or assume an adversary who knows less.",
             values=tuple(f"{named[x]} (r = {float(own[x]):g})" for x in limiting),

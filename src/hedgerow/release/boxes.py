@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 Offsets = NDArray[np.int64]
 _MOST_LISTED = 6
+_BITS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, secret: NDArray[np
     members = encoded.domain.take(pa.array(values))
     texts, ends = members.to_pylist(), np.cumsum([0, *sizes.tolist()]).tolist()
     shown = [_set_text(texts[start:end]) for start, end in pairwise(ends)]
-    missing = np.logical_or.reduceat(codes == len(encoded.domain), offsets[:-1])
+    missing = _gaps(codes, offsets, encoded)
     return Box(
         _labels(number, missing, lambda key: shown[key]),
         number=pa.array(np.maximum(number, 0).astype(np.int32), mask=number < 0),
@@ -120,8 +121,15 @@ def _node_ends(
     lasts = np.append(hierarchy.high[nodes] - np.int32(1), np.int32(-1))[codes]
     low = np.minimum.reduceat(firsts, offsets[:-1]).astype(np.int64)
     high = np.maximum.reduceat(lasts, offsets[:-1]).astype(np.int64)
-    gaps = np.maximum.reduceat((codes == len(encoded.domain)).view(np.int8), offsets[:-1])
-    return np.where(low == unknown, -1, low), high, gaps.astype(np.bool_)
+    return np.where(low == unknown, -1, low), high, _gaps(codes, offsets, encoded)
+
+
+def _gaps(codes: Codes, offsets: Offsets, encoded: Encoded) -> NDArray[np.bool_]:
+    """Tell for each group whether some value is missing."""
+    if not encoded.has_missing:
+        return np.zeros(len(offsets) - 1, np.bool_)
+    gaps: NDArray[np.bool_] = np.logical_or.reduceat(codes == len(encoded.domain), offsets[:-1])
+    return gaps
 
 
 def _node_extremes(node: Offsets, hierarchy: Hierarchy, leaves: pa.Array) -> tuple[Offsets, Offsets]:
@@ -150,8 +158,11 @@ def _node_sets(node: Offsets, hierarchy: Hierarchy) -> tuple[pa.Array, tuple[NDA
 def _number_sets(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets, Offsets]:
     """Give equal sets of values one number, -1 to empty ones; return it, a group for each number, and how many it has.
 
-    Sets are told apart by the exclusive or of a random key per value, and then compared: two sets never share a number.
+    Sets are told apart by a bit per value where these fit a word; otherwise by the exclusive or of a random key per
+    value, and then compared: two sets never share a number. Either way they are numbered in the order of these keys.
     """
+    if len(secret) <= _BITS:
+        return _number_words(codes, offsets, secret)
     joined, sizes = np.zeros(len(offsets) - 1, np.uint64), np.zeros(len(offsets) - 1, np.int64)
     _join_keys(codes, offsets, secret, np.full(len(secret), -1), joined, sizes)
     filled = np.flatnonzero(sizes)
@@ -162,6 +173,30 @@ def _number_sets(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> 
     if not _are_equal(codes, offsets, sizes, number, chosen, order, np.full(len(secret), -1)):
         number[filled], chosen = np.arange(len(filled)), filled
     return number, chosen, sizes[chosen]
+
+
+def _number_words(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets, Offsets]:
+    """The same by words of bits; missing values, which have the last code, have none."""
+    bits = np.append(np.uint64(1) << np.arange(len(secret) - 1, dtype=np.uint64), np.uint64(0)).astype(np.uint64)
+    words = np.zeros(len(offsets) - 1, np.uint64)
+    _join_bits(codes, offsets, bits, words)
+    used, first, place = np.unique(words, return_index=True, return_inverse=True)
+    has = (used[:, None] & bits) > 0
+    order = np.argsort(np.bitwise_xor.reduce(np.where(has, secret, np.uint64(0)), axis=1))
+    order = order[used[order] > 0]
+    numbers = np.full(len(used), -1, np.int64)
+    numbers[order] = np.arange(len(order))
+    return numbers[place], first[order], has[order].sum(axis=1)
+
+
+@kernel
+def _join_bits(codes: Codes, offsets: Offsets, bits: NDArray[np.uint64], words: NDArray[np.uint64]) -> None:
+    """Join the bits of the codes of each group."""
+    for group in range(len(words)):
+        joined = words[group]
+        for row in range(offsets[group], offsets[group + 1]):
+            joined |= bits[codes[row]]
+        words[group] = joined
 
 
 def _listing(codes: Codes, offsets: Offsets, chosen: Offsets, sizes: Offsets, width: int) -> Offsets:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.cores import cores, on_cores
 from hedgerow.errors import counted
+from hedgerow.table.texts import code_texts
 
 _BLOCK = 1 << 18
 """Rows handled at a time, so that 64-bit scratch arrays stay in the cache."""
@@ -75,7 +76,15 @@ def encode_texts(texts: pa.Array) -> Encoded | None:
     sample = texts.take(pa.array(np.arange(0, len(texts), max(1, len(texts) // _SAMPLE)))).drop_null()
     if 2 * len(sample.unique()) > len(sample):
         return None
-    codes, domain = _by_hashing(texts, parts=cores())
+    found = code_texts(texts)
+    if found is None:
+        codes, domain = _by_hashing(texts, parts=cores())
+    else:
+        domain = texts.take(pa.array(found[1]))
+        order = pc.sort_indices(domain).to_numpy()
+        ranks = np.empty(len(order), np.int32)
+        ranks[order] = np.arange(len(order), dtype=np.int32)
+        codes, domain = ranks.take(found[0], mode="clip"), domain.take(pa.array(order))
     codes.flags.writeable = False
     return Encoded(codes, domain, texts.null_count > 0)
 

@@ -40,7 +40,8 @@ def check_boxes(release: PublishedRelease) -> str:
     _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
     # Labels of intervals are put together for every group, which would take the memory of several columns at once.
     rows = table.num_rows if SETS in release.tables else 0
-    follow = on_cores(lambda name: _check_box(release, name, boxes[name], starts), boxes, rows=rows)
+    follows_own = _follows_own(starts, table.num_rows)
+    follow = on_cores(lambda name: _check_box(release, name, starts, follows_own), boxes, rows=rows)
     named = [f"'{name}'" for name, follows in zip(boxes, follow, strict=True) if not follows]
     if release.whole is not None:
         release.whole.seen |= set(named)
@@ -50,11 +51,11 @@ def check_boxes(release: PublishedRelease) -> str:
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
 
 
-def _check_box(release: PublishedRelease, name: str, box: BoxColumns, starts: NDArray[np.int64]) -> bool:
+def _check_box(release: PublishedRelease, name: str, starts: NDArray[np.int64], follows_own: pa.Array) -> bool:
     """The rows of each group have one well-formed box in this column; tell whether its labels follow from it."""
-    table = release.tables["release"]
+    table, box = release.tables["release"], box_columns(release.columns, release.group_column)[name]
     parts = [part for part in box.all if part in table.column_names]
-    if not all(_is_constant(table.column(part), starts) for part in parts):
+    if not all(_is_constant(table.column(part), follows_own) for part in parts):
         raise BrokenPromise(f"Rows of a group can be told apart by '{name}'.")
     gaps = _gaps(table, box, starts)
     if box.set in parts:
@@ -152,17 +153,22 @@ def _check_listed(release: PublishedRelease, names: list[str]) -> None:
         raise BrokenPromise("Sets are listed for a column that is not published as sets.")
 
 
-def _is_constant(column: pa.ChunkedArray, starts: NDArray[np.int64]) -> bool:
+def _follows_own(starts: NDArray[np.int64], rows: int) -> pa.Array:
+    """Tell for each row but the first whether the one before is of its group."""
+    own = np.ones(rows, np.bool_)
+    own[starts] = False
+    return pa.array(own[1:])
+
+
+def _is_constant(column: pa.ChunkedArray, follows_own: pa.Array) -> bool:
     """Tell whether a column changes at the borders of groups only; missing is a value."""
     whole = one_array(column)
-    borders = np.zeros(len(whole) + 1, np.bool_)
-    borders[starts] = True
-    for first in range(0, len(whole) - 1, _BLOCK):
-        before, after = whole.slice(first, min(_BLOCK, len(whole) - 1 - first)), whole.slice(first + 1, _BLOCK)
-        changes = pc.fill_null(pc.not_equal(before, after), False)
-        if whole.null_count:
-            changes = pc.or_(pc.not_equal(before.is_null(), after.is_null()), changes)
-        if (changes.to_numpy(zero_copy_only=False) & ~borders[first + 1 : first + 1 + len(before)]).any():
+    for first in range(0, len(follows_own), _BLOCK):
+        before, inside = whole.slice(first, min(_BLOCK, len(follows_own) - first)), follows_own.slice(first, _BLOCK)
+        after = whole.slice(first + 1, _BLOCK)
+        if pc.any(pc.and_(pc.not_equal(before, after), inside)).as_py():
+            return False
+        if whole.null_count and pc.any(pc.and_(pc.not_equal(before.is_null(), after.is_null()), inside)).as_py():
             return False
     return True
 

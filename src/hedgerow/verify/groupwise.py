@@ -86,15 +86,16 @@ def _column(name: str, column: pa.ChunkedArray, groups: NDArray[np.int64], sizes
     codes = ranks[encoded.indices.fill_null(len(order)).to_numpy()]
     width = int(codes.max()) + 1
     pairs, counts = _count_pairs(groups * width + codes, len(sizes) * width)
-    owners, inside = np.divmod(pairs, width)
-    return Counted(name, encoded.dictionary.take(pa.array(order)), sizes, owners, inside, counts, np.bincount(codes))
+    owners = pairs // width
+    values = encoded.dictionary.take(pa.array(order))
+    return Counted(name, values, sizes, owners, pairs - owners * width, counts, np.bincount(codes))
 
 
 def _count_pairs(pairs: NDArray[np.int64], width: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct pairs below `width`, ascending, and how often each occurs: in a table of all, or by sorting."""
     if width <= 4 * len(pairs):
         table = np.bincount(pairs, minlength=width)
-        seen = np.flatnonzero(table)
+        seen = np.flatnonzero(table > 0)
         return seen, table[seen]
     ascending = np.sort(pairs)
     firsts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))

@@ -7,7 +7,7 @@ Cost       O(n) per protected set
 
 What the adversary knows is not part of a release: shares for every combination of quasi-identifiers, put side by side,
 would tell more about small groups than any adversary of the paper knows. So p <= 1/r under that knowledge is checked
-before a release leaves its owner, and again by whoever has the knowledge (`hedgerow.methods.robust`).
+before a release leaves its owner, and again by whoever has the knowledge (`hedgerow.methods.robust_odds`).
 """
 
 from __future__ import annotations

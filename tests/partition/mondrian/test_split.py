@@ -133,6 +133,24 @@ def test_strict_groups_do_not_overlap():
     assert np.bincount(labels).min() >= 90
 
 
+@pytest.mark.parametrize("rows", [600, 4500])
+def test_rows_that_fill_several_words_have_the_groups_of_the_definition(rows):
+    """Codes of 31 bits and many columns take more than one word a row, plain and compiled."""
+    rng = np.random.default_rng(5)
+    columns = [rng.integers(0, width, rows) for width in (3, 2**31 - 1, 200, 2**30, 7, 2**31 - 1, 50)]
+    quasi = np.stack(columns).astype(np.int32)
+    sizes = [np.linspace(0.0, 1.0, 3), np.linspace(0.0, 1.0, 7)]
+    narrow = np.stack([quasi[0], quasi[4]])
+    sensitive = rng.integers(0, 8, rows).astype(np.int32)
+    criterion = All(KAnonymity(30), FrequencyDiversity(2))
+    expected = set(_by_definition(narrow, [3, 7], _good(criterion, sensitive)))
+    assert set(_groups(mondrian(narrow, sizes, sensitive, criterion))) == expected
+    # The other columns travel as further sensitive ones that promise nothing.
+    travelling = [np.unique(column, return_inverse=True)[1].astype(np.int32) for column in quasi]
+    found = mondrian(narrow, sizes, [sensitive, *travelling], [criterion] + [KAnonymity(30)] * len(travelling))
+    assert set(_groups(found)) == expected
+
+
 @pytest.mark.parametrize("relaxed", [False, True])
 def test_compiled_plain_threaded_and_by_levels_agree(relaxed, monkeypatch):
     """One table, four ways: the same groups."""

@@ -10,6 +10,7 @@ from hedgerow.query.engines.postgres import export
 from tests.support.agreement import disagreement
 from tests.support.assignments import release_of
 from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.float_questions import float_question
 from tests.support.random_sql import random_question
 
 QUESTIONS = 64
@@ -32,6 +33,26 @@ def test_duckdb_agrees_with_arrays_to_the_last_digit(form):
         arrays, database = connect(sample.release), connect(sample.release, "duckdb")
         for text in questions(sample, rng, QUESTIONS // 2):
             assert disagreement(arrays, database, text) is None, text
+
+
+RAGGED = [form for form, (kind, *_) in EVERY_FORM.items() if kind == "ragged"]
+
+
+@pytest.mark.parametrize("form", RAGGED)
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("postgresql", marks=pytest.mark.slow)])
+def test_no_order_of_summation_shows_in_a_bound(form, engine, request):
+    """Floats on no decimal grid, known and hidden: databases hand rows over in any order, and bounds are equal bits."""
+    rng = random.Random(f"floats {form}")
+    for _ in range(3):
+        sample = sample_of(form, rng)
+        place = engine if engine == "duckdb" else request.getfixturevalue("url")
+        if engine == "postgresql":
+            export(sample.release, place, overwrite=True)
+        arrays, database = connect(sample.release), connect(sample.release, place)
+        for _ in range(QUESTIONS):
+            text = float_question(rng)
+            assert disagreement(arrays, database, text) is None, text
+        database.close()
 
 
 @pytest.mark.slow

@@ -19,6 +19,8 @@ TABLE = pa.table(COLUMNS)
 ANSWERED = [
     "SELECT count(*) AS n FROM release WHERE coalesce(a > 2, FALSE)",
     "SELECT count(*) AS n FROM release WHERE coalesce(s > 2, b, TRUE)",
+    "SELECT count(*) AS n FROM release WHERE coalesce(b, FALSE)",
+    "SELECT count(*) AS n FROM release WHERE NOT coalesce(b, s > 2)",
     "SELECT count(*) AS n FROM release WHERE NOT coalesce(b AND s > 0, a > 3)",
     "SELECT count(*) AS n FROM release WHERE coalesce(s > a, NULL)",
     "SELECT count_if(coalesce(s > 0, FALSE)) AS n FROM release",

@@ -2,9 +2,8 @@
 
 Cost       O(n d) per level of the tree; one packed copy of the columns and a row number per row
 
-A row is a record of narrow integers, quasi-identifiers first, sensitive codes behind them, padded to whole 64-bit
-words. Records move with their rows, so that every node is a contiguous run that sooner or later fits the cache; `words`
-and `fields` are two views of the same memory. A finished group is nothing but a mark at its first position.
+Records move with their rows, so that every node is a contiguous run that sooner or later fits the cache. A finished
+group is nothing but a mark at its first position.
 
 A cut is three numbers: column, code and ties. Rows up to the code go left, and so do the first `ties` rows of the next
 code, which only the relaxed form asks for.
@@ -16,82 +15,36 @@ where both sides have enough rows, and inside of a child only where that is not 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.kernel import kernel
+from hedgerow.kernel import inline_kernel, kernel
+from hedgerow.partition.mondrian.records import PackedRows, SplitBuffers, SplitRules
 
 LEAF = -1
-_BLOCK = 256  # rows whose records stay in the nearest cache while each column is looked at
 _WIDE = 4  # counting a column is worth it while its range is at most this many times the rows
 DONE = 32767  # a column has no cut left to try
 _STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
 
 
-class PackedRows(NamedTuple):
-    """The rows: packed records in two views, the row number of each, and marks where groups begin."""
-
-    words: NDArray[np.uint64]
-    fields: NDArray[Any]
-    numbers: NDArray[np.int32]
-    starts: NDArray[np.bool_]
-
-
-class SplitRules(NamedTuple):
-    """What a split must respect: the line and the borders of each column, least rows, limits per sensitive column.
-
-    `places` says where codes lie, `ranks` the rank of the border after each code of a column that has a tree.
-    """
-
-    places: NDArray[np.float64]
-    ranks: NDArray[np.int16]
-    has_tree: NDArray[np.bool_]
-    firsts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    relaxed: bool
-    rows: int
-    widths: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    numerators: NDArray[np.int64]
-    denominators: NDArray[np.int64]
+@inline_kernel
+def tighten(records: PackedRows, lo: int, hi: int, column: int, scratch: SplitBuffers) -> None:
+    """Make the bounds of one column those of a run of rows."""
+    words = records.words[lo:hi, records.places[column]]
+    shift = records.shifts[column]
+    mask = records.masks[column] << shift
+    least = words[0] & mask
+    most = least
+    for row in range(1, len(words)):
+        here = words[row] & mask
+        least = min(least, here)
+        most = max(most, here)
+    scratch.low[column] = least >> shift
+    scratch.high[column] = most >> shift
+    scratch.is_tight[column] = True
 
 
-class SplitBuffers(NamedTuple):
-    """Working memory of one thread, all zero between splits; `tried` holds the least rank not yet tried, or DONE."""
-
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    tried: NDArray[np.int16]
-    histogram: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-
-@kernel
-def bounds_of(
-    fields: NDArray[Any], lo: int, hi: int, sizes: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]
-) -> None:
-    """Write the least and the largest code of every column over a run of rows."""
-    for column in range(len(low)):
-        low[column] = fields[lo, column]
-        high[column] = fields[lo, column]
-    for begin in range(lo, hi, _BLOCK):
-        end = min(begin + _BLOCK, hi)
-        for column in range(len(low)):
-            if high[column] - low[column] + 1 == sizes[column]:
-                continue
-            least = fields[begin, column]
-            most = least
-            for row in range(begin + 1, end):
-                code = fields[row, column]
-                least = min(least, code)
-                most = max(most, code)
-            low[column] = min(low[column], int(least))
-            high[column] = max(high[column], int(most))
-
-
-@kernel
+@inline_kernel
 def next_widest(
     places: NDArray[np.float64],
     firsts: NDArray[np.int64],
@@ -113,19 +66,28 @@ def next_widest(
     return best
 
 
-@kernel
+@inline_kernel
+def count_codes(records: PackedRows, lo: int, hi: int, column: int, histogram: NDArray[np.int64]) -> None:
+    """Count how many rows of a run have each code of a column."""
+    words = records.words[lo:hi, records.places[column]]
+    shift = records.shifts[column]
+    mask = records.masks[column]
+    for row in range(len(words)):
+        histogram[(words[row] >> shift) & mask] += 1
+
+
+@inline_kernel
 def median_by_counting(
-    fields: NDArray[Any], lo: int, hi: int, column: int, low: int, high: int, histogram: NDArray[np.int64]
+    records: PackedRows, lo: int, hi: int, column: int, low: int, high: int, histogram: NDArray[np.int64]
 ) -> tuple[int, int, int]:
     """The median code of a column over a run, and how many rows lie below it and at it: by a histogram."""
-    for row in range(lo, hi):
-        histogram[int(fields[row, column]) - low] += 1
-    found, below, at = median_of(histogram, hi - lo)
-    histogram[: high - low + 1] = 0
+    count_codes(records, lo, hi, column, histogram)
+    found, below, at = median_of(histogram[low:], hi - lo)
+    histogram[low : high + 1] = 0
     return low + found, below, at
 
 
-@kernel
+@inline_kernel
 def median_of(histogram: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
     """The median place of a histogram of so many rows, and how many of them lie below it and at it."""
     place = 0
@@ -137,9 +99,9 @@ def median_of(histogram: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
 
 
 @kernel
-def median_by_sorting(fields: NDArray[Any], lo: int, hi: int, column: int) -> tuple[int, int, int]:
+def median_by_sorting(records: PackedRows, lo: int, hi: int, column: int) -> tuple[int, int, int]:
     """The median code of a column over a run, and how many rows lie below it and at it: by sorting."""
-    ordered = np.sort(fields[lo:hi, column])
+    ordered = np.sort((records.words[lo:hi, records.places[column]] >> records.shifts[column]) & records.masks[column])
     half = (hi - lo) // 2
     code = ordered[half]
     below = half
@@ -151,9 +113,9 @@ def median_by_sorting(fields: NDArray[Any], lo: int, hi: int, column: int) -> tu
     return int(code), below, after - below
 
 
-@kernel
+@inline_kernel
 def find_cut(
-    fields: NDArray[Any],
+    records: PackedRows,
     lo: int,
     hi: int,
     column: int,
@@ -163,13 +125,13 @@ def find_cut(
     """Return code, ties and the rows that go left: at the median, or at the border of its code nearest to it."""
     low, high = scratch.low[column], scratch.high[column]
     if high - low <= _WIDE * (hi - lo):
-        code, below, at = median_by_counting(fields, lo, hi, column, low, high, scratch.histogram)
+        code, below, at = median_by_counting(records, lo, hi, column, low, high, scratch.histogram)
     else:
-        code, below, at = median_by_sorting(fields, lo, hi, column)
+        code, below, at = median_by_sorting(records, lo, hi, column)
     return border_of(code, below, at, hi - lo, relaxed)
 
 
-@kernel
+@inline_kernel
 def border_of(code: int, below: int, at: int, rows: int, relaxed: bool) -> tuple[int, int, int]:
     """Code, ties and the rows that go left, for a median code with so many rows below it and at it."""
     if relaxed:
@@ -180,19 +142,18 @@ def border_of(code: int, below: int, at: int, rows: int, relaxed: bool) -> tuple
     return code, 0, below + at
 
 
-@kernel
+@inline_kernel
 def find_tree_cut(
-    fields: NDArray[Any], lo: int, hi: int, column: int, rules: SplitRules, scratch: SplitBuffers
+    records: PackedRows, lo: int, hi: int, column: int, rules: SplitRules, scratch: SplitBuffers
 ) -> tuple[int, int, int]:
     """Return code, rows that go left and rank of the border nearest to the middle, least rank first; rank DONE: none.
 
     Both sides have enough rows, and the rank is one that was not tried.
     """
     low, high = scratch.low[column], scratch.high[column]
-    for row in range(lo, hi):
-        scratch.histogram[int(fields[row, column]) - low] += 1
-    found = tree_border(scratch.histogram, hi - lo, low, high, column, rules, scratch.tried[column])
-    scratch.histogram[: high - low + 1] = 0
+    count_codes(records, lo, hi, column, scratch.histogram)
+    found = tree_border(scratch.histogram[low:], hi - lo, low, high, column, rules, scratch.tried[column])
+    scratch.histogram[low : high + 1] = 0
     return found
 
 
@@ -225,28 +186,40 @@ def sides_hold(
 ) -> bool:
     """Tell whether both sides of a cut keep the limits of every sensitive column."""
     column, code, ties = cut
-    fields = records.fields
-    first = len(rules.firsts)
+    words = records.words[lo:hi]
+    where = records.places[column]
+    mask = records.masks[column] << records.shifts[column]
+    border = code << records.shifts[column]
+    tie = (code + 1) << records.shifts[column]
     offset = 0
     good = True
     for place in range(len(rules.widths)):
         width = rules.widths[place]
-        spare = ties
+        field = len(rules.firsts) + place
+        value_where = records.places[field]
+        value_shift = records.shifts[field]
+        value_mask = records.masks[field]
         left = 0
-        for row in range(lo, hi):
-            here = fields[row, column]
-            goes_left = here <= code
-            if spare > 0 and here == code + 1:
-                goes_left = True
-                spare -= 1
-            left += goes_left
-            counts[2 * int(fields[row, first + place]) + goes_left] += 1
+        if ties == 0:
+            for row in range(len(words)):
+                goes_left = (words[row, where] & mask) <= border
+                left += goes_left
+                counts[2 * ((words[row, value_where] >> value_shift) & value_mask) + goes_left] += 1
+        else:
+            spare = ties
+            for row in range(len(words)):
+                here = words[row, where] & mask
+                is_tie = spare > 0 and here == tie
+                spare -= is_tie
+                goes_left = is_tie or here <= border
+                left += goes_left
+                counts[2 * ((words[row, value_where] >> value_shift) & value_mask) + goes_left] += 1
         seen_left = 0
         seen_right = 0
         # Whatever is fewer, rows or values, is walked to compare the counts and to clear them.
         by_row = hi - lo < width
         for step in range(hi - lo if by_row else width):
-            value = int(fields[lo + step, first + place]) if by_row else step
+            value = (words[step, value_where] >> value_shift) & value_mask if by_row else step
             right_count = counts[2 * value]
             left_count = counts[2 * value + 1]
             counts[2 * value] = 0
@@ -267,87 +240,114 @@ def sides_hold(
 def apply_cut(records: PackedRows, lo: int, hi: int, column: int, code: int, ties: int) -> int:
     """Move the rows that go left to the front of the run; return where the others begin."""
     words = records.words
-    fields = records.fields
-    numbers = records.numbers
+    where = records.places[column]
+    mask = records.masks[column] << records.shifts[column]
+    border = code << records.shifts[column]
+    tie = (code + 1) << records.shifts[column]
     middle = lo
+    # Swapping every row, needed or not, spares a branch that nobody can predict.
+    if ties == 0 and words.shape[1] == 1:
+        for row in range(lo, hi):
+            kept = words[row, 0]
+            words[row, 0] = words[middle, 0]
+            words[middle, 0] = kept
+            middle += (kept & mask) <= border
+        return middle
     for row in range(lo, hi):
-        here = fields[row, column]
-        goes_left = here <= code
-        if ties > 0 and here == code + 1:
-            goes_left = True
-            ties -= 1
-        # Swapping every row, needed or not, spares a branch that nobody can predict.
+        here = words[row, where] & mask
+        is_tie = ties > 0 and here == tie
+        ties -= is_tie
         for word in range(words.shape[1]):
             kept = words[row, word]
             words[row, word] = words[middle, word]
             words[middle, word] = kept
-        number = numbers[row]
-        numbers[row] = numbers[middle]
-        numbers[middle] = number
-        middle += goes_left
+        middle += is_tie or here <= border
     return middle
 
 
-@kernel
+@inline_kernel
 def next_cut(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> tuple[int, int, int]:
-    """Find the widest column whose next cut keeps the limits; return its cut, column LEAF for none."""
+    """Find the widest column whose next cut keeps the limits; return its cut, column LEAF for none.
+
+    A column that is the widest with bounds that are not tight is looked at and compared again; one whose bounds are
+    tight is at least as wide as any other can be, so that most columns need no look.
+    """
     if hi - lo < 2 * rules.rows:
         return LEAF, 0, 0
-    low = scratch.low
-    high = scratch.high
-    bounds_of(records.fields, lo, hi, rules.sizes, low, high)
+    scratch.is_tight[:] = False
     while True:
-        column = next_widest(rules.places, rules.firsts, low, high, scratch.tried)
+        column = next_widest(rules.places, rules.firsts, scratch.low, scratch.high, scratch.tried)
         if column == LEAF:
             return LEAF, 0, 0
+        if not scratch.is_tight[column]:
+            tighten(records, lo, hi, column, scratch)
+            continue
         if rules.has_tree[column]:
-            code, left, rank = find_tree_cut(records.fields, lo, hi, column, rules, scratch)
+            code, left, rank = find_tree_cut(records, lo, hi, column, rules, scratch)
             ties = 0
             scratch.tried[column] = DONE if rank == DONE else rank + 1
             if rank == DONE:
                 continue
         else:
-            code, ties, left = find_cut(records.fields, lo, hi, column, rules.relaxed, scratch)
+            code, ties, left = find_cut(records, lo, hi, column, rules.relaxed, scratch)
             scratch.tried[column] = DONE
         enough = min(left, hi - lo - left) >= rules.rows
         if enough and sides_hold(records, rules, scratch.counts, lo, hi, (column, code, ties)):
             return column, code, ties
 
 
-@kernel
-def split(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> int:
-    """Split a run; return where its right part begins, or mark it as a group and return LEAF."""
+@inline_kernel
+def split(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> tuple[int, int, int, int]:
+    """Split a run whose codes lie in the bounds, or mark it as a group and return LEAF.
+
+    Returns where the right part begins, the column of the cut, a bound above the left part's codes and one below the
+    right part's.
+    """
     scratch.tried[:] = 0
     column, code, ties = next_cut(records, rules, scratch, lo, hi)
     if column == LEAF:
         records.starts[lo] = True
-        return LEAF
-    return apply_cut(records, lo, hi, column, code, ties)
+        return LEAF, 0, 0, 0
+    return apply_cut(records, lo, hi, column, code, ties), column, code + (ties > 0), code + 1
 
 
 @kernel
 def grow(records: PackedRows, rules: SplitRules, scratch: SplitBuffers, lo: int, hi: int) -> None:
     """Split a run and its parts until nothing splits."""
+    columns = len(rules.firsts)
+    low = scratch.low
+    high = scratch.high
     stack = np.empty((_STACK, 2), np.int64)
+    bounds = np.empty((_STACK, 2, columns), np.int64)
     waiting = 0
     while True:
-        middle = split(records, rules, scratch, lo, hi)
+        middle, column, most, least = split(records, rules, scratch, lo, hi)
         if middle == LEAF:
             if waiting == 0:
                 return
             waiting -= 1
             lo = stack[waiting, 0]
             hi = stack[waiting, 1]
-        elif middle - lo < hi - middle:
+            for place in range(columns):
+                low[place] = bounds[waiting, 0, place]
+                high[place] = bounds[waiting, 1, place]
+            continue
+        for place in range(columns):
+            bounds[waiting, 0, place] = low[place]
+            bounds[waiting, 1, place] = high[place]
+        if middle - lo < hi - middle:
             stack[waiting, 0] = middle
             stack[waiting, 1] = hi
-            waiting += 1
+            bounds[waiting, 0, column] = least
+            high[column] = most
             hi = middle
         else:
             stack[waiting, 0] = lo
             stack[waiting, 1] = middle
-            waiting += 1
+            bounds[waiting, 1, column] = most
+            low[column] = least
             lo = middle
+        waiting += 1
 
 
 @kernel
@@ -365,13 +365,15 @@ def propose(
         lo = nodes[node, 0]
         hi = nodes[node, 1]
         scratch.tried[:] = tried[node]
+        scratch.low[:] = 0
+        scratch.high[:] = rules.sizes - 1
         column, code, ties = next_cut(records, rules, scratch, lo, hi)
         tried[node] = scratch.tried
         cuts[node, 0] = column
         cuts[node, 1] = code
         cuts[node, 2] = ties
         for row in range(lo, hi if column != LEAF else lo):
-            here = records.fields[row, column]
+            here = (records.words[row, records.places[column]] >> records.shifts[column]) & records.masks[column]
             goes_left = here <= code
             if ties > 0 and here == code + 1:
                 goes_left = True
@@ -386,12 +388,3 @@ def apply_cuts(
     """Carry out many cuts."""
     for node in range(len(nodes)):
         middles[node] = apply_cut(records, nodes[node, 0], nodes[node, 1], cuts[node, 0], cuts[node, 1], cuts[node, 2])
-
-
-@kernel
-def write_labels(numbers: NDArray[np.int32], starts: NDArray[np.bool_], labels: NDArray[np.int32]) -> None:
-    """Number groups as they lie, and write the number of its group for each row."""
-    group = -1
-    for place in range(len(numbers)):
-        group += starts[place]
-        labels[numbers[place]] = group

@@ -33,15 +33,12 @@ from hedgerow.errors import ParameterError
 from hedgerow.kernel import SMALL
 from hedgerow.partition.mondrian.grow import (
     LEAF,
-    PackedRows,
-    SplitBuffers,
-    SplitRules,
     apply_cuts,
     grow,
     propose,
     split,
-    write_labels,
 )
+from hedgerow.partition.mondrian.records import PackedRows, SplitBuffers, SplitRules, pack_rows, write_labels
 from hedgerow.randomness import Keys, system_keys
 
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
@@ -86,7 +83,7 @@ def mondrian(
         )
     overall = [np.bincount(codes) for codes in columns]
     require(asked, overall)
-    records = _pack(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
+    records = pack_rows(quasi, columns, _order(len(columns[0]), within, relaxed, keys))
     limits = [criterion.limits(counts) for criterion, counts in zip(asked, overall, strict=True)]
     rules = split_rules(
         lines_of(scales), [one.ranks if isinstance(one, TreeScale) else None for one in scales], limits, relaxed
@@ -108,21 +105,6 @@ def _order(rows: int, within: Codes | None, relaxed: bool, keys: Keys) -> NDArra
     if within is None:
         return order
     return np.argsort(within, kind="stable") if order is None else order[np.argsort(within[order], kind="stable")]
-
-
-def _pack(quasi: Codes | Sequence[Codes], sensitive: list[Codes], order: NDArray[np.int64] | None) -> PackedRows:
-    """Put each row's codes side by side in the narrowest integers that hold them."""
-    columns = [*quasi, *sensitive]
-    rows = len(columns[0])
-    kind = np.dtype(np.min_scalar_type(max(int(column.max()) for column in columns)))
-    kind = kind if kind.itemsize <= 2 else np.dtype(np.int32)
-    per_word = 8 // kind.itemsize
-    words = np.zeros((rows, -(-len(columns) // per_word)), np.uint64)
-    fields = words.view(kind)
-    for place, column in enumerate(columns):
-        fields[:, place] = column if order is None else column[order]
-    numbers = (np.arange(rows) if order is None else order).astype(np.int32)
-    return PackedRows(words, fields, numbers, np.zeros(rows, np.bool_))
 
 
 def lines_of(scales: Sequence[Scale | TreeScale]) -> list[NDArray[np.float64]]:
@@ -166,7 +148,7 @@ def split_rules(
 
 def _grow_in_threads(records: PackedRows, rules: SplitRules, workers: int) -> None:
     """Split large runs one by one, hand their parts to a pool, and let each thread finish the small ones alone."""
-    rows = len(records.numbers)
+    rows = len(records.words)
     compiled = rows > SMALL
     split_one, grow_all = (split.compiled, grow.compiled) if compiled else (split.plain, grow.plain)
 
@@ -175,7 +157,7 @@ def _grow_in_threads(records: PackedRows, rules: SplitRules, workers: int) -> No
         if hi - lo <= _SUBTREE or workers == 1:
             grow_all(records, rules, scratch, lo, hi)
             return []
-        middle = split_one(records, rules, scratch, lo, hi)
+        middle = split_one(records, rules, scratch, lo, hi)[0]
         return [] if middle == LEAF else [(lo, middle), (middle, hi)]
 
     with ThreadPoolExecutor(workers) as pool:
@@ -190,7 +172,8 @@ def _scratch(rules: SplitRules) -> SplitBuffers:
     columns = len(rules.firsts)
     return SplitBuffers(
         low=np.zeros(columns, np.int64),
-        high=np.zeros(columns, np.int64),
+        high=rules.sizes - 1,
+        is_tight=np.zeros(columns, np.bool_),
         tried=np.zeros(columns, np.int16),
         histogram=np.zeros(int(rules.sizes.max(initial=1)), np.int64),
         counts=np.zeros(2 * int(rules.widths.max(initial=0)), np.int64),
@@ -198,8 +181,8 @@ def _scratch(rules: SplitRules) -> SplitBuffers:
 
 
 def _labels(records: PackedRows) -> NDArray[np.int32]:
-    labels = np.empty(len(records.numbers), np.int32)
-    write_labels(records.numbers, records.starts, labels)
+    labels = np.empty(len(records.words), np.int32)
+    write_labels(records, labels)
     return labels
 
 
@@ -215,7 +198,7 @@ def grow_by_levels(
     runs: NDArray[np.int64],
 ) -> None:
     """Split runs of so many rows each until none splits; the limits in `rules` sort out cuts before criteria do."""
-    rows = len(records.numbers)
+    rows = len(records.words)
     compiled = rows > SMALL
     cut_all = propose.compiled if compiled else propose.plain
     apply_all = apply_cuts.compiled if compiled else apply_cuts.plain
@@ -250,7 +233,9 @@ def _good(
     rows = np.arange(int(sizes.sum())) + np.repeat(nodes[:, 0] - (np.cumsum(sizes) - sizes), sizes)
     labels = np.repeat(np.arange(len(nodes), dtype=np.int32) * 2, sizes) + sides[rows]
     for place, (criterion, counts) in enumerate(zip(criteria, overall, strict=True)):
-        codes = records.fields[rows, first + place].astype(np.int32)
+        field = first + place
+        words = records.words[rows, records.places[field]]
+        codes = ((words >> records.shifts[field]) & records.masks[field]).astype(np.int32)
         good &= criterion.holds(groups_of(labels, codes, counts)).reshape(-1, 2).all(axis=1)
     return good
 

@@ -14,6 +14,7 @@ of those who have x is at most the sum of all. An occurrence also fills at most 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -130,6 +131,18 @@ _ROUNDING = 1e-9
 """Sums of odds round: a row is called lost only where its lack of companions is far above any rounding."""
 
 
+def largest_r(below: Fraction, holds: Callable[[Fraction], bool], *, near: Fraction = Fraction(0)) -> Fraction:
+    """Halve for the largest r below `below` that holds, in hundredths or to the share `near` of it; 1 where none does.
+
+    Where smaller ones may fail although a larger one holds, it is one that holds.
+    """
+    low, high = 100, math.ceil(below * 100)
+    while high - low > 1 and high - low > near * low:
+        middle = max(low + 1, math.isqrt(low * high))
+        low, high = (middle, high) if holds(Fraction(middle, 100)) else (low, middle)
+    return Fraction(low, 100)
+
+
 @dataclass(frozen=True, eq=False)
 class RobustLimits:
     """What the odds and the counts of a candidates rule out."""
@@ -143,7 +156,7 @@ class RobustLimits:
         return least_suppressed(counts, self.candidates.size, r, most=most, lost=lost)
 
     def largest_r(self, below: Fraction, allowed: int, x: int | None = None) -> Fraction:
-        """`below` where it is not ruled out, for all protected sets or for one, else the largest tenth; at least 1."""
+        """`below` where it is not ruled out, for all protected sets or one, else the largest one below; at least 1."""
 
         def is_ruled_out(r: Fraction) -> bool:
             if x is None:
@@ -152,13 +165,7 @@ class RobustLimits:
             lost = least_suppressed(count, self.candidates.size, r, most=allowed, lost=self._count_lost(x, float(r)))
             return bool(lost.sum() > allowed)
 
-        if not is_ruled_out(below):
-            return below
-        low, high = 10, math.ceil(below * 10)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if is_ruled_out(Fraction(middle, 10)) else (middle, high)
-        return Fraction(low, 10)
+        return below if not is_ruled_out(below) else largest_r(below, lambda r: not is_ruled_out(r))
 
     @cached_property
     def _levels(self) -> list[list[_Level]]:

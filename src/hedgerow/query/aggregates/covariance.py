@@ -31,7 +31,7 @@ from hedgerow.query.aggregates.variance import variance
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values
 from hedgerow.query.evidence.products import digits_of, linear_over
-from hedgerow.query.evidence.rows import Selection, hits_of, values_of
+from hedgerow.query.evidence.rows import Selection, hits_of, ordered_rows, values_of
 from hedgerow.query.evidence.view import View, missing_rows
 
 __all__ = ["FUNCTIONS", "CellSums", "Covariance", "factors_of", "finish", "spreads_of"]
@@ -78,12 +78,10 @@ class Covariance:
 
     @functools.cached_property
     def _tables(self) -> list[_Table]:
-        """The rows of each cell."""
-        selection = self._chosen
-        cell = np.zeros(len(selection.index), dtype=np.int64) if selection.cell is None else selection.cell
-        order = np.argsort(cell, kind="stable")
-        rows, edges = selection.index[order], np.searchsorted(cell[order], np.arange(selection.cells + 1))
+        """The rows of each cell, in an order that follows from what they hold, so that every engine has the same."""
         known, other = (self.first, self.second) if self.is_swapped else (self.second, self.first)
+        rows, cell = ordered_rows(self.view, self._chosen, known)
+        edges = np.searchsorted(cell, np.arange(self._chosen.cells + 1))
         is_hidden = self.concealed is not None
         return [
             _Table.of(self.view, self.hidden, rows[a:b], known, other, is_hidden=is_hidden)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from hedgerow.cores import cores, on_cores
 from hedgerow.kernel import kernel
-from hedgerow.query.aggregates.precise import Digits, gram
+from hedgerow.query.aggregates.precise import Digits, gram, sum_of_floats
 from hedgerow.query.evidence.groups import Floats, Ints, means, totals
 
 __all__ = [
@@ -88,13 +88,23 @@ class Linear:
 
     @functools.cached_property
     def _levels(self) -> tuple[Floats, Floats]:
-        """Mean of each entry's values, and their squared deviations over one less than their number."""
+        """Mean of each entry's values above `_level`, and squared deviations over one less than their number."""
         numbers = self.values.floats[:, 0]
         # Counted from the least value, so that a large offset does not swallow small differences.
         base = numbers[self.start] if len(self.start) else np.zeros(0)
         size = (self.end - self.start).astype(np.float64)
         mean, spread = _value_moments(numbers, self.start, self.end, base)
-        return base + mean / size, spread / np.maximum(size - 1.0, 1.0)
+        return (base - self._level) + mean / size, spread / np.maximum(size - 1.0, 1.0)
+
+    @functools.cached_property
+    def _level(self) -> float:
+        """One of the values: what all of them share is weighted exactly, and most weights add up to zero."""
+        return float(self.values.floats[self.start[0], 0]) if len(self.start) else 0.0
+
+    @functools.cached_property
+    def _totals(self) -> list[int]:
+        """The exact sum of each column."""
+        return gram(Digits((np.ones((len(self.owner), 1)),), 1), self.columns)[0]
 
     @functools.cached_property
     def _ranges(self) -> Floats:
@@ -139,9 +149,10 @@ class Linear:
         open_rows = int(self._are_open[self.owner].sum())
         is_equal = lower == upper and self._are_equal(factors)
         unit = self.values.units[0]
-        return LinearShare(
-            lower, upper, *self._moments(key), open_rows, is_equal, self._gain, len(self.start), error, unit
-        )  # fmt: skip
+        above, variance = self._moments(key)
+        weight = sum((factor * total for factor, total in zip(factors, self._totals, strict=True)), Fraction(0))
+        mean = above + float(weight * Fraction(self._level))
+        return LinearShare(lower, upper, mean, variance, open_rows, is_equal, self._gain, error, unit)
 
     def _are_equal(self, factors: Sequence[Fraction]) -> bool:
         """Tell, in fractions, whether weights that differ as floats are equal in whole groups and zero in parts of one.
@@ -177,9 +188,9 @@ class Linear:
         return np.array([max(column.max(initial=0.0), -column.min(initial=0.0)) for column in self._floats.T])
 
     @functools.cached_property
-    def _gain(self) -> float:
+    def _gain(self) -> Fraction:
         """What all rows together may gain from another order, per unit of error."""
-        return float(np.where(self._are_open, self._ranges, 0.0) @ np.diff(self.first))
+        return sum_of_floats(np.where(self._are_open, self._ranges, 0.0) * np.diff(self.first))
 
     def _total(self, factors: Sequence[Fraction], chosen: Ints) -> Fraction:
         sums = gram(self.columns, self.values.take(chosen))
@@ -200,7 +211,7 @@ class LinearShare:
     """What some rows add to a sum, in units of the values: its ends, its moments, and what decides if it is exact.
 
     `open_rows` are those of entries in which it matters who gets what; `is_equal` tells that it does not in spite of
-    it. Another order of rows gains at most `error` times `gain`, summed over so many `entries`.
+    it. Another order of rows gains at most `error` times `gain`.
     """
 
     lower: Fraction
@@ -209,8 +220,7 @@ class LinearShare:
     variance: float
     open_rows: int
     is_equal: bool
-    gain: float
-    entries: int
+    gain: Fraction
     error: float
     unit: Fraction
 
@@ -223,9 +233,8 @@ def add_shares(shares: Sequence[LinearShare]) -> LinearBounds:
     is_exact = not open_rows or (open_rows <= _FEW_ROWS and all(one.is_equal for one in shares))
     slack = Fraction(0)
     if error and not is_exact:
-        # A sum of n positive floats errs by less than n parts in 2^52, and one entry's product by two.
-        errors = 1 + (sum(one.entries for one in shares) + 8) * _ROUNDING
-        slack = Fraction(error) * Fraction(sum(one.gain for one in shares)) * errors
+        # The product of an entry's range and its number of rows errs by one part in 2^52.
+        slack = Fraction(error) * sum(one.gain for one in shares) * (1 + 8 * _ROUNDING)
     scale = float(unit)
     expected = float(lower * unit) if is_exact else sum(one.mean for one in shares) * scale
     std = 0.0 if is_exact else math.sqrt(sum(one.variance for one in shares)) * scale

@@ -218,7 +218,10 @@ def quantile_spread(pairs: Pairs, place: Place, bounds: MixedBounds, number: Flo
 def variance_of_pairs(pairs: Pairs, count: MixedBounds, *, is_sample: bool) -> MixedBounds:
     """The variance in squared units, from the mean square and the mean about a centre; it holds."""
     centre = _centre(pairs)
-    about = replace(pairs, low=pairs.low - centre, high=pairs.high - centre)
+    # What a pair gives that never counts would only cost digits of the squares.
+    lows = np.where(pairs.possible, pairs.low - centre, 0)
+    highs = lows if pairs.low is pairs.high else np.where(pairs.possible, pairs.high - centre, 0)
+    about = replace(pairs, low=lows, high=highs)
     squares, scale = _square(about)
     mean, square = _mean_ends(about, count), _mean_ends(squares, count)
     spans = _spans(pairs)

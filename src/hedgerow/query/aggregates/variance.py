@@ -6,7 +6,9 @@ Guarantee  the true variance lies inside. With known numbers of rows the least o
 Cost       O(n log n): one sweep of the centre over the points at which a group changes its choice
 
 The variance of m values is 1/m times the least sum of squared distances to any centre. For a fixed centre each group
-takes its h nearest values, or its h farthest ones: a window, or both ends, that shifts as the centre moves along.
+takes its h nearest values, or its h farthest ones: a window, or both ends, that shifts as the centre moves along. What
+groups choose is added up in whole numbers, and only the sweep over all of them is in floats, so that bounds do not
+depend on the order of groups, nor on the parts in which they come.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ from hedgerow.query.aggregates.aggregator import (
     numbers_of_matches,
     sums_of_smallest,
 )
+from hedgerow.query.aggregates.precise import sum_of_squares, sum_of_wholes
 from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values, deviation, matches, means, unroll
 
 __all__ = ["STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP", "variance"]
 
-_DIGIT = 1e-15  # each step of a running sum of floats may cost this much of its size
+_DIGIT = 2e-15  # each step of a running sum of floats may cost this much of its size
 
 
 def variance(evidence: Evidence, *, is_sample: bool) -> tuple[Interval, Spread]:
@@ -88,36 +91,36 @@ def _sweep(evidence: Evidence, number: Ints, is_sample: bool) -> Interval:
 
 @dataclass(frozen=True, eq=False)
 class _Steps:
-    """A choice of values by its sum and sum of squares, and how it changes as the centre moves up past `where`."""
+    """A choice of values by its sum and sum of squares, and how the sum changes as the centre moves up past `where`.
 
-    total: float
-    square: float
+    Changes are whole numbers in halves, of which the upper ones count 2^32 each. At one place the same sum of a value
+    that leaves and one that enters is twice the place, so that squares change by this times what the sum does.
+    """
+
+    total: int
+    square: int
     where: Floats
-    change: Floats
-    squares: Floats
+    upper: Ints
+    lower: Ints
 
     @staticmethod
-    def of(first: Floats, out: Floats, into: Floats) -> _Steps:
+    def of(first: Ints, out: Ints, into: Ints) -> _Steps:
         """From the values that are chosen first, and those that leave and enter; steps at one place are one."""
-        where, place = np.unique((out + into) / 2.0, return_inverse=True)
-        place = place.reshape(-1)
-        change = np.bincount(place, into - out, minlength=len(where)).astype(np.float64)
-        squares = np.bincount(place, into**2 - out**2, minlength=len(where)).astype(np.float64)
-        return _Steps(float(first.sum()), float((first**2).sum()), where, change, squares)
+        places, rise = out / 2.0 + into / 2.0, into - out
+        halves = _at_places(places, rise >> 32, rise & (2**32 - 1))
+        return _Steps(sum_of_wholes(first), sum_of_squares(first), *halves)
 
     def join(self, other: _Steps) -> _Steps:
         """The choices of both."""
-        where, place = np.unique(np.concatenate((self.where, other.where)), return_inverse=True)
-        change, squares = (
-            np.bincount(place.reshape(-1), np.concatenate(pair), minlength=len(where)).astype(np.float64)
-            for pair in ((self.change, other.change), (self.squares, other.squares))
-        )
-        return _Steps(self.total + other.total, self.square + other.square, where, change, squares)
+        halves = ("where", "upper", "lower")
+        both = (np.concatenate((getattr(self, name), getattr(other, name))) for name in halves)
+        return _Steps(self.total + other.total, self.square + other.square, *_at_places(*both))
 
     @property
     def _running(self) -> tuple[Floats, Floats]:
-        total = np.concatenate(([0.0], np.cumsum(self.change))) + self.total
-        return total, np.concatenate(([0.0], np.cumsum(self.squares))) + self.square
+        change = self.upper * 2.0**32 + self.lower
+        total = np.concatenate(([0.0], np.cumsum(change))) + float(self.total)
+        return total, np.concatenate(([0.0], np.cumsum(2.0 * self.where * change))) + float(self.square)
 
     def least(self, number: int) -> float:
         """The least sum of squared distances over all choices that the sweep passes."""
@@ -133,15 +136,24 @@ class _Steps:
         return float((square - 2.0 * centre * total + number * centre**2).min())
 
 
+def _at_places(places: Floats, upper: Ints, lower: Ints) -> tuple[Floats, Ints, Ints]:
+    """The different places, ascending, and the sum of each half at each of them."""
+    where, place = np.unique(places, return_inverse=True)
+    sums = []
+    for half in (upper, lower):
+        sums.append(np.zeros(len(where), dtype=np.int64))
+        np.add.at(sums[-1], place.reshape(-1), half)
+    return where, sums[0], sums[1]
+
+
 @dataclass(frozen=True, eq=False)
 class _Choices:
     """What the groups of one cell may take, in distances from its centre.
 
-    `sums` are the exact sum and sum of squares of what they take first; `nearest` sweeps windows of the nearest values,
-    `farthest` both ends. `scale` is the greatest distance, `steps` how often a running sum of them was added to.
+    `nearest` sweeps windows of the nearest values, `farthest` both ends. `scale` is the greatest distance, `steps` how
+    often a running sum of them was added to.
     """
 
-    sums: tuple[int, int]
     nearest: _Steps
     farthest: _Steps
     scale: float
@@ -158,26 +170,21 @@ class _Choices:
         owner, order = unroll(taken)
         away = values.lows[start[owner] + order] - centre
         loose = np.flatnonzero(taken < size)
-        exact = (0, 0)
-        if not len(loose):
-            distances = away.tolist()
-            exact = (sum(distances), sum(distance * distance for distance in distances))
-        shifted = (values.lows - centre).astype(np.float64)
+        shifted = values.lows - centre
         leaving, t = unroll((size - taken)[loose])
         out, into = start[loose][leaving] + t, (start + taken)[loose][leaving] + t
-        nearest = _Steps.of(away.astype(np.float64), shifted[out], shifted[into])
+        nearest = _Steps.of(away, shifted[out], shifted[into])
         leaving, t = unroll(taken[loose])
         out, into = (start + size - taken)[loose][leaving] + t, start[loose][leaving] + t
         last = shifted[(start + size - taken)[owner] + order]
         farthest = _Steps.of(last, shifted[out], shifted[into])
         scale = float(np.abs(shifted[_spans(start, size)]).max(initial=1.0))
         steps = len(away) + len(loose) + int(size[loose].sum())
-        return _Choices(exact, nearest, farthest, scale, steps, len(loose) > 0, _is_constant(values, group, taken))
+        return _Choices(nearest, farthest, scale, steps, len(loose) > 0, _is_constant(values, group, taken))
 
     def join(self, other: _Choices) -> _Choices:
         """The choices of both."""
         return _Choices(
-            (self.sums[0] + other.sums[0], self.sums[1] + other.sums[1]),
             self.nearest.join(other.nearest),
             self.farthest.join(other.farthest),
             max(self.scale, other.scale),
@@ -189,7 +196,7 @@ class _Choices:
     def ends(self, number: int, *, is_rounded: bool) -> tuple[Fraction, Fraction, bool]:
         """The least and the greatest sum of squared distances from the mean of so many values."""
         if not self.is_loose and not is_rounded:
-            exact = self.sums[1] - Fraction(self.sums[0] ** 2, number)
+            exact = self.nearest.square - Fraction(self.nearest.total**2, number)
             return exact, exact, True
         least, greatest = self.nearest.least(number), self.farthest.least_of_greatest(number)
         margin = number * self.scale * (self.scale * self.steps * _DIGIT + (4.0 if is_rounded else 0.0))

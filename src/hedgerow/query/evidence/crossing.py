@@ -4,12 +4,14 @@ Source     own; `mixed` and `mixed_ranks` have the mathematics, `products` what 
 Guarantee  the true answer lies inside the bounds; they are reached unless the estimate says otherwise
 Cost       different rows times different values of each group
 
-Rows with equal known columns, and equal hidden values, are taken together, so that the cost follows what differs.
+Rows of which a question reads the same, and hidden values of which it does, are taken together: of `age > 40 OR s > 0`
+it reads one truth of the row and one of the value. The cost follows what differs, and every engine, whatever columns
+and in whatever order it hands them over, has the same pairs in the same order, hence the same bounds to the last digit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -39,20 +41,24 @@ from hedgerow.query.evidence.factors import comparison_of, product_of
 from hedgerow.query.evidence.groups import Floats, Ints, deviation, unroll
 from hedgerow.query.evidence.products import Mask, ProductCrossing, Totals, estimate_count
 from hedgerow.query.evidence.rows import Numbers, compact, ticks_of
-from hedgerow.query.evidence.view import evaluate, values
+from hedgerow.query.evidence.view import Codes, View, evaluate, values
 from hedgerow.query.sql.question import (
     Aggregate,
     And,
     Column,
     Expression,
     Kind,
+    Or,
     Predicate,
     Truth,
+    children_of,
     columns_of,
     kind_of,
 )
 
-__all__ = ["CodedPairs", "Crossing", "Terms", "classes_of"]
+__all__ = ["CodedPairs", "Crossing", "Node", "Terms", "classes_of"]
+
+Node = Predicate | Expression
 
 MOST_PAIRS = 30_000_000
 """Pairs of different rows and different values that one question may look at."""
@@ -168,18 +174,20 @@ class Crossing(ProductCrossing):
         condition = And((self.bound.hidden, self.bound.mixed))
         read = [condition, *(node for node in (expression, other) if node is not None)]
         names = frozenset().union(*map(columns_of, read))
-        rows, row_sample = self._row_classes(sorted(names - self._sensitive))
-        groups, kinds, value_sample = self._value_classes(sorted(names & self._sensitive))
+        rows, row_sample = self._row_classes([part for node in read for part in _parts(node, names - self._sensitive)])
+        groups, kinds, value_sample = self._value_classes(
+            [part for node in read for part in _parts(node, self._sensitive)]
+        )
         shape = _PairShape.of(self._cell, self.view.groups[self.selection.index], rows)
         known = _PairShape.of(groups, np.zeros(len(groups), dtype=np.int64), kinds)
         row_place, value_place, demand, edges = _cross(shape, known)
         left, right = shape.kind[row_place], known.kind[value_place]
-        is_small = len(row_sample) * len(value_sample) <= len(row_place)
-        at = left * len(value_sample) + right if is_small else None
-        if is_small:
-            # Equal pairs occur in many groups: each different one is evaluated once.
-            height, width = len(row_sample), len(value_sample)
-            left, right = np.repeat(np.arange(height), width), np.tile(np.arange(width), height)
+        height, width, at = len(row_sample), len(value_sample), None
+        if height * width <= len(row_place):
+            # Equal pairs occur in many groups: each different one is evaluated once, and none that does not occur.
+            occurs = np.bincount(left * width + right, minlength=height * width) > 0
+            at = (np.cumsum(occurs) - 1)[left * width + right]
+            left, right = np.divmod(np.flatnonzero(occurs), width)
         terms = self._terms(expression, condition, row_sample[left], value_sample[right]).take(at)
         second = None
         if other is not None:
@@ -190,15 +198,14 @@ class Crossing(ProductCrossing):
         )  # fmt: skip
         return pairs, terms, second
 
-    def _row_classes(self, names: list[str]) -> tuple[Ints, Ints]:
+    def _row_classes(self, parts: list[Node]) -> tuple[Ints, Ints]:
         """Number selected rows alike if nothing that is read differs; and a row of each number."""
-        return classes_of([self.view.codes(name).codes for name in names], self.selection.index)
+        return classes_of([_codes(self.view, part, self.selection.index) for part in parts], self.selection.index)
 
-    def _value_classes(self, names: list[str]) -> tuple[Ints, Ints, Ints]:
+    def _value_classes(self, parts: list[Node]) -> tuple[Ints, Ints, Ints]:
         """The group and the number of each hidden value, and a place of each number."""
         every = np.arange(self.hidden.num_rows)
-        kinds, sample = classes_of([self.hidden.codes(name).codes for name in names], every)
-        return self.hidden.groups, kinds, sample
+        return self.hidden.groups, *classes_of([_codes(self.hidden, part, every) for part in parts], every)
 
     def _terms(self, expression: Expression | None, condition: Predicate, rows: Ints, places: Ints) -> Terms:
         """What each pair of a row and a hidden value adds, and whether it counts."""
@@ -382,12 +389,41 @@ def _require_few(pairs: int) -> None:
         )
 
 
+def _parts(node: Node, side: frozenset[str]) -> Iterator[Node]:
+    """The largest parts of a condition or an expression that read columns of one side and no others."""
+    names = columns_of(node)
+    if names and names <= side:
+        yield node
+        return
+    children = list(children_of(node)) if names & side else []
+    if isinstance(node, And | Or):
+        # Of several that one AND, or OR, joins only what they are together is read.
+        own = [child for child in node.operands if columns_of(child) and columns_of(child) <= side]
+        children = [*([type(node)(tuple(own))] if own else []), *(child for child in children if child not in own)]
+    for child in children:
+        yield from _parts(child, side)
+
+
+def _codes(view: View, part: Node, rows: Ints) -> NDArray[Any]:
+    """What a part of a question reads of some rows, by numbers that ascend with it; missing has the last."""
+    codes: NDArray[Any]
+    if isinstance(part, Column):
+        codes = view.codes(part.name).codes[rows]
+    else:
+        names = sorted(columns_of(part))
+        kinds, sample = classes_of([view.codes(name).codes[rows] for name in names], rows)
+        arrays = {name: view.array(name).take(pa.array(sample)) for name in names}
+        read: Callable[..., pa.Array] = values if isinstance(part, Expression) else evaluate
+        codes = Codes(read(part, arrays, len(sample))).codes[kinds]
+    return codes
+
+
 def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:
-    """Number rows with equal keys alike; and a row of each number."""
+    """Number rows alike that have equal keys, which come row by row; and a row of each number."""
     kind, kinds = np.zeros(len(rows), dtype=np.int64), 1
     for codes in keys:
         width = int(codes.max(initial=0)) + 1
-        kind, kinds = compact(kind * width + codes[rows], kinds * width)
+        kind, kinds = compact(kind * width + codes, kinds * width)
     sample = np.zeros(kinds if len(rows) else 0, dtype=np.int64)
     sample[kind] = rows
     return kind, sample

@@ -26,7 +26,15 @@ from hedgerow.query.aggregates.precise import Digits
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.factors import Comparison, Product
 from hedgerow.query.evidence.groups import Floats, Ints, deviation, means, totals
-from hedgerow.query.evidence.rows import Numbers, Selection, numbers_of, sorted_codes, ticks_of
+from hedgerow.query.evidence.rows import (
+    Numbers,
+    Selection,
+    numbers_of,
+    ordered_rows,
+    row_order,
+    sorted_codes,
+    ticks_of,
+)
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
@@ -70,7 +78,7 @@ class ProductCrossing:
         if (function == "avg" and counts is not None) or (product.is_whole and self.hidden.has_missing(value)):
             return None
         rows, cell = self._by_weight(weight)
-        if rows is self._order(weight) and self.selection.cell is None:
+        if rows is row_order(self.view, weight) and self.selection.cell is None:
             group = np.flatnonzero(np.diff(self.view.offsets))
             edge = self.view.offsets[group]
         else:
@@ -174,34 +182,17 @@ class ProductCrossing:
         marked: Mask = ~missing_rows(self.hidden, name) & self.hidden.rows_where(self.bound.hidden)
         return marked
 
-    def _order(self, name: str) -> Ints:
-        """All rows by group and weight; sorted when first asked."""
-
-        def sort() -> Ints:
-            codes = self.view.codes(name)
-            return np.argsort(self.view.groups * (len(codes.domain) + 1) + codes.codes, kind="stable")
-
-        order: Ints = self.view.remember(f"order of {name}", sort)
-        return order
-
     def _by_weight(self, name: str) -> tuple[Ints, Ints]:
         """Selected rows whose weight is present, by cell, group and weight; and their cells."""
-        order, taken = self._order(name), self.selection.rows
+        chosen = self.selection
         if self.view.has_missing(name):
-            taken = taken & ~missing_rows(self.view, name)
-        rows = order if taken.all() else order[np.flatnonzero(taken[order])]
-        if self.selection.cell is None:
-            return rows, np.zeros(len(rows), dtype=np.int64)
-        every = np.zeros(self.view.num_rows, dtype=np.int64)
-        every[self.selection.index] = self.selection.cell
-        small = np.uint16 if self.selection.cells < 2**16 else np.int64  # short numbers are sorted by counting
-        by_cell = np.argsort(every[rows].astype(small), kind="stable")
-        return rows[by_cell], every[rows[by_cell]]
+            chosen = chosen.among(~missing_rows(self.view, name))
+        return ordered_rows(self.view, chosen, name)
 
     def _weights(self, name: str, rows: Ints, numbers: Numbers) -> Ints:
         """The weights of rows, remembered where these are all rows."""
         codes = self.view.codes(name).codes
-        is_whole = rows is self._order(name)
+        is_whole = rows is row_order(self.view, name)
         found: Ints = (
             self.view.remember(f"weights of {name}", lambda: numbers.lows[codes[rows]])
             if is_whole

@@ -26,7 +26,7 @@ from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
 from hedgerow.query.aggregates.mixed_ranks import RANKED
 from hedgerow.query.answer import Estimate
-from hedgerow.query.evidence.crossing import Crossing, Terms, classes_of
+from hedgerow.query.evidence.crossing import Crossing, Node, Terms, classes_of
 from hedgerow.query.evidence.groups import Floats, Ints
 from hedgerow.query.evidence.rows import Chosen
 from hedgerow.query.evidence.view import evaluate, values
@@ -309,21 +309,24 @@ class LooseCrossing(Crossing):
         is_box = isinstance(item.column, Column) and item.column.name in self.boxes
         return item.column if is_box else super()._expression(item)
 
-    def _row_classes(self, names: list[str]) -> tuple[Ints, Ints]:
-        boxed = self.closed | frozenset(self.boxes)
-        keys = [self.view.codes(name).codes for name in names if name not in boxed]
-        if boxed & frozenset(names):
-            keys.append(self.view.groups)
+    def _row_classes(self, parts: list[Node]) -> tuple[Ints, Ints]:
+        boxed, rows = self.closed | frozenset(self.boxes), self.selection.index
+        mixed = frozenset().union(*(columns_of(part) for part in parts if columns_of(part) & boxed))
+        known = [part for part in parts if not columns_of(part) & boxed]
+        known += [self.view.column(name) for name in sorted(mixed - boxed)]
+        keys = [super()._row_classes(known)[0]]
+        if mixed:
+            keys.append(self.view.groups[rows])
         if self.chosen.sure is not None and self.chosen.chance is not None:
             chance = np.unique(self.chosen.chance, return_inverse=True)[1]
-            keys += [self.chosen.sure.astype(np.int64), chance]
-        return classes_of(keys, self.selection.index)
+            keys += [self.chosen.sure[rows].astype(np.int64), chance[rows]]
+        return classes_of(keys, rows)
 
-    def _value_classes(self, names: list[str]) -> tuple[Ints, Ints, Ints]:
+    def _value_classes(self, parts: list[Node]) -> tuple[Ints, Ints, Ints]:
         if self.values is None:
-            return super()._value_classes(names)
+            return super()._value_classes(parts)
         groups, ranges = self.values
-        ends = [np.unique(end, return_inverse=True)[1] for end in (ranges.low, ranges.high)] if names else []
+        ends = [np.unique(end, return_inverse=True)[1] for end in (ranges.low, ranges.high)] if parts else []
         return groups, *classes_of(ends, np.arange(len(groups)))
 
     def _terms(self, expression: Expression | None, condition: Predicate, rows: Ints, places: Ints) -> Terms:

@@ -32,6 +32,8 @@ __all__ = [
     "hits_of",
     "hits_within",
     "numbers_of",
+    "ordered_rows",
+    "row_order",
     "select",
     "sorted_codes",
     "ticks_in",
@@ -309,6 +311,30 @@ def compact(codes: NDArray[Any], width: int) -> tuple[Ints, int]:
         return numbers.astype(np.int64, copy=False), len(found)
     occurs = np.bincount(codes, minlength=width) > 0
     return (np.cumsum(occurs) - 1)[codes], int(occurs.sum())
+
+
+def row_order(view: View, name: str) -> Ints:
+    """All rows by group and the value of a column; sorted when first asked."""
+
+    def sort() -> Ints:
+        codes = view.codes(name)
+        return np.argsort(view.groups * (len(codes.domain) + 1) + codes.codes, kind="stable")
+
+    order: Ints = view.remember(f"order of {name}", sort)
+    return order
+
+
+def ordered_rows(view: View, selection: Selection, name: str) -> tuple[Ints, Ints]:
+    """Selected rows by cell, group and the value of a column; and their cells."""
+    order = row_order(view, name)
+    rows = order if selection.rows.all() else order[np.flatnonzero(selection.rows[order])]
+    if selection.cell is None:
+        return rows, np.zeros(len(rows), dtype=np.int64)
+    every = np.zeros(view.num_rows, dtype=np.int64)
+    every[selection.index] = selection.cell
+    small = np.uint16 if selection.cells < 2**16 else np.int64  # short numbers are sorted by counting
+    by_cell = np.argsort(every[rows].astype(small), kind="stable")
+    return rows[by_cell], every[rows[by_cell]]
 
 
 def hits_of(view: View, selection: Selection) -> Hits:

@@ -14,6 +14,7 @@ import re
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -307,6 +308,8 @@ def view_of(release: Release) -> View:
     if release not in _views:
         view = View(release.form.rows(release), release.columns, release.group_column, is_paired(release))
         view.grids = release.grids
+        policies = dict.fromkeys(release.columns.sensitive, "trimmed") | dict(release.made.texts)
+        view.columns = {n: replace(column, texts=policies.get(n, "read")) for n, column in view.columns.items()}
         _views[release] = view
     return _views[release]
 

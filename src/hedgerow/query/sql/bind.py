@@ -66,6 +66,7 @@ from hedgerow.query.sql.question import (
     kind_of,
     number_of,
 )
+from hedgerow.verify.names import text_in_form
 
 __all__ = ["Binder", "bind", "bind_outcome", "narrowed"]
 
@@ -540,6 +541,8 @@ def _compare_on_grid(operator: str, side: Expression, constant: Constant) -> Pre
 def _on_column(side: Expression, constant: Constant) -> Constant | None:
     """Read the constant as a value of the expression's kind; None where no such value exists on the grid."""
     kind = kind_of(side)
+    if isinstance(side, Column) and kind is Kind.TEXT and isinstance(constant.value, str):
+        _check_form(side, constant.value)
     if _has_grid(side):
         _, least, largest = _grid(side)
         steps = _steps(side, constant)
@@ -579,6 +582,14 @@ def _step(side: Expression, steps: int) -> Constant:
     if isinstance(side, Cast) and side.scale is not None:
         return Constant(float(Fraction(steps, 10**side.scale)), Kind.FLOAT)
     return Constant(steps, Kind.INT)
+
+
+def _check_form(column: Column, text: str) -> None:
+    """Refuse a text that cannot be published there, though the original table may have held it."""
+    if text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)):
+        forms = {"read": "without spaces around them", "trimmed": "without spaces around them, in Unicode's form NFC"}
+        form = forms.get(column.texts, "without spaces around them, in lower case and Unicode's form NFC")
+        raise QueryError(f"texts of '{column.name}' are published {form}; write the text like that")
 
 
 def _read_text(value: Value) -> str:

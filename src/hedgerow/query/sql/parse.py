@@ -290,7 +290,7 @@ def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Pre
         return _like(node, value)
     if isinstance(node, exp.Coalesce) and isinstance(node.this, PREDICATES):
         node = _chosen_truth(node)
-    if isinstance(node, exp.Column | exp.Case):
+    if isinstance(node, exp.Column | exp.Case | exp.Coalesce):
         return Compare("=", value(node), Constant(True))
     raise refusal(node, _CONDITIONS)
 

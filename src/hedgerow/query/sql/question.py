@@ -103,12 +103,16 @@ class Name:
 
 @dataclass(frozen=True)
 class Column:
-    """A published column; decimals have `digits` in all, `scale` of them after the point."""
+    """A published column; decimals have `digits` in all, `scale` of them after the point.
+
+    `texts` is the policy that its texts follow (`verify.names`); "read" stands for no spaces and tabs around them.
+    """
 
     name: str
     kind: Kind
     digits: int = 0
     scale: int = 0
+    texts: str = field(default="exact", compare=False)
 
 
 @dataclass(frozen=True)

@@ -85,13 +85,16 @@ def _boxes_of(labelled: Labelled) -> tuple[NDArray[np.int32], NDArray[np.int64],
 
     # A box is the same in whatever order the rows of its group lie, which is drawn meanwhile. Sets are worth threads;
     # intervals are short work, and several at once take memory.
+    # The column with the most values takes longest, and is begun first.
+    longest_first = sorted(names, key=lambda name: -table.encode(name).size)
     works: list[Callable[[], Any]] = [
         partial(reshuffle, gathered, offsets, keys=keys),
-        *(partial(box, name) for name in names),
+        *(partial(box, name) for name in longest_first),
     ]
     has_sets = any(secret is not None for secret in set_keys.values())
     rows, *found = _at_once(works, len(gathered) if has_sets else 0)
-    return rows, offsets, dict(zip(names, found, strict=True))
+    boxes = dict(zip(longest_first, found, strict=True))
+    return rows, offsets, {name: boxes[name] for name in names}
 
 
 def _at_once(works: Sequence[Callable[[], Any]], rows: int) -> list[Any]:
