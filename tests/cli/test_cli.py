@@ -118,10 +118,11 @@ def test_verify_passes_and_fails_by_exit_code(bundle, run):
 
 def test_an_edited_release_with_fitting_checksums_is_not_verified(bundle, run):
     """Whoever rewrites rows and manifest together still meets the promise re-derived from the rows."""
-    from hedgerow.release.bundle import read_all, write
+    from hedgerow.release.bundle import as_release, write
+    from hedgerow.verify.holding import open_bundle
 
-    opened = read_all(bundle)
-    release = opened.release
+    opened = open_bundle(bundle)
+    release = as_release(opened.release)
     table = release.tables["release"]
     same = pa.array([table.column("income")[0].as_py()] * table.num_rows)
     release.tables["release"] = table.set_column(table.column_names.index("income"), "income", same)
@@ -133,10 +134,11 @@ def test_an_edited_release_with_fitting_checksums_is_not_verified(bundle, run):
 
 def test_an_edited_help_table_is_not_verified(bundle, run):
     """Bounds that do not follow from the release are noticed, even with fitting checksums."""
-    from hedgerow.release.bundle import read_all, write
+    from hedgerow.release.bundle import as_release, write
+    from hedgerow.verify.holding import open_bundle
 
-    opened = read_all(bundle)
-    release, helper = opened.release, opened.helpers["help"]
+    opened = open_bundle(bundle)
+    release, helper = as_release(opened.release), opened.helpers["help"]
     place = helper.column_names.index("sum_lower")
     values = helper.column("sum_lower").to_pylist()
     values[7] += 1

@@ -175,11 +175,12 @@ def test_a_bundle_that_announces_too_much_is_not_read(salaries_release, tmp_path
 _WRITER = """
     import dataclasses, os, signal, sys
     from hedgerow.release import folder
-    from hedgerow.release.bundle import read_all, write
+    from hedgerow.release.bundle import as_release, write
+    from hedgerow.verify.holding import open_bundle
 
     target, step = sys.argv[1], int(sys.argv[2])
-    opened = read_all(target)
-    release, helpers = opened.release, opened.helpers
+    opened = open_bundle(target)
+    release, helpers = as_release(opened.release), opened.helpers
     release = dataclasses.replace(release, made=dataclasses.replace(release.made, method="second"))
     done = 0
     def before(function):

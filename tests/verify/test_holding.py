@@ -7,8 +7,8 @@ import signal
 import pytest
 
 import hedgerow as hr
-from hedgerow.query.engines.duckdb import DuckDBEngine
-from hedgerow.release.bundle import read_all
+from hedgerow.query import connect
+from hedgerow.release.bundle import as_release
 from hedgerow.verify import holding, verify_bundle
 from tests.support.every_method import PEOPLE, SCHEMA
 
@@ -50,7 +50,9 @@ def _swapping(monkeypatch, name, versions):
     monkeypatch.setattr(holding, name, then)
 
 
-@pytest.mark.parametrize("look", [hr.open, lambda path: read_all(path).release], ids=["open", "read_all"])
+@pytest.mark.parametrize(
+    "look", [hr.open, lambda path: as_release(holding.open_bundle(path).release)], ids=["open", "with help"]
+)
 @pytest.mark.parametrize("step", ["_open_folder", "_is_file", "_open_file", "_require", "read_parquet"])
 def test_there_and_back_again_is_not_mixed(place, monkeypatch, step, look):
     """Another release comes, and the first comes back, between any two steps of a reader: it saw one of them whole."""
@@ -68,19 +70,22 @@ def test_what_is_open_stays(place, monkeypatch, step):
     checks = verify_bundle(target).checks
     _swapping(monkeypatch, step, [(put, 3)])
     assert verify_bundle(target).checks == checks
-    assert read_all(target).release.guarantee.parameters["k"] == 3
+    assert hr.open(target).guarantee.parameters["k"] == 3
 
 
 def test_the_helper_table_is_of_the_same_bundle(place, monkeypatch):
-    """An engine never answers from the rows of one release with the bounds of another."""
+    """Nobody meets the rows of one release beside the bounds of another."""
     target, put = place
     _swapping(monkeypatch, "read_parquet", [(put, 3)])
-    engine = DuckDBEngine.from_bundle(target)
+    opened = holding.open_bundle(target)
     rows, bounds = (
-        engine.connection.sql(f'SELECT "group", {size} FROM {table} GROUP BY 1 ORDER BY 1').fetchall()
-        for table, size in (("release", "count(*)"), ("help", "max(hits)"))
+        table.group_by("group", use_threads=False).aggregate([how]).to_pydict()
+        for table, how in (
+            (opened.release.tables["release"], ([], "count_all")),
+            (opened.helpers["help"], ("hits", "max")),
+        )
     )
-    assert rows == bounds
+    assert [*rows.values()] == [*bounds.values()]
 
 
 def test_a_bundle_that_is_replaced_all_the_time_is_refused(place, monkeypatch):
@@ -153,7 +158,7 @@ def test_files_that_are_opened_later_are_files(tmp_path, monkeypatch, in_time, s
         verify_bundle(target)
     if stem == "quasi":  # help tables of parts are not read to answer
         with pytest.raises(hr.BundleError, match=part.name):
-            DuckDBEngine.from_bundle(target)
+            connect(target, "duckdb")
 
 
 def test_a_pipe_that_takes_the_place_of_a_file_is_not_waited_for(place, monkeypatch, in_time):

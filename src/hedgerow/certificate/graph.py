@@ -31,7 +31,7 @@ from hedgerow.graph.attack import DegreeAttack, class_sizes, degree_attack, edge
 from hedgerow.graph.bundle import read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.utility.random_questions import Workload, draw_questions
-from hedgerow.verify.graph import verify_opened_graph
+from hedgerow.verify.graph import verify_held_graph
 from hedgerow.verify.holding import hold
 from hedgerow.verify.manifest import decode_graph
 
@@ -59,11 +59,11 @@ def certify_graph(
     progress: Progress = lambda step, share: None,
 ) -> Certificate:
     """Verify a bundle and write down what it is; raise BrokenPromise or BundleError if it does not verify."""
+    progress("verifying", 0.0)
     with hold(path) as bundle:
         text, release = bundle.manifest, read_held(bundle)
+        checks = verify_held_graph(bundle, release).checks
     manifest = decode_graph(text)
-    progress("verifying", 0.0)
-    checks = verify_opened_graph(release).checks
     progress("attacking", 0.3)
     risks = _risks(release)
     progress("asking", 0.6)

@@ -180,9 +180,10 @@ def connect(
     must have been loaded by `hedgerow export`, and `schema` says where to, if not to "hedgerow". For Spark it is a
     session, classic or Connect.
     """
-    helpers: Mapping[str, pa.Table] = {}
     if isinstance(release, str | os.PathLike):
-        release, helpers = _open(release)
+        from hedgerow.release.bundle import read
+
+        release = read(release)
     if not isinstance(engine, str):
         from hedgerow.query.engines.spark import PartsOnSpark, SparkEngine
 
@@ -190,7 +191,7 @@ def connect(
             raise ParameterError("'schema' is where a PostgreSQL server holds a release; other engines have none.")
         if isinstance(release.tables, PartedTables):
             return Session(release, PartsOnSpark(release, engine, functools.partial(_whole_engine, release)))
-        return Session(release, SparkEngine(release, engine, helpers.get("help")))
+        return Session(release, SparkEngine(release, engine))
     if engine.startswith(("postgresql://", "postgres://")):
         from hedgerow.query.engines.postgres import SCHEMA, PostgresEngine
 
@@ -206,21 +207,10 @@ def connect(
     if engine == "duckdb":
         from hedgerow.query.engines.duckdb import DuckDBEngine
 
-        return Session(release, DuckDBEngine(release, helpers.get("help")))
+        return Session(release, DuckDBEngine(release))
     raise ParameterError(
         "'engine' must be 'arrays', 'duckdb', an address that begins with postgresql://, or a session of Spark"
     )
-
-
-def _open(folder: str | os.PathLike[str]) -> tuple[Release, Mapping[str, pa.Table]]:
-    """The release of a bundle with its helper tables; one in parts is read when it is asked."""
-    from hedgerow.release.bundle import read, read_all
-
-    release = read(folder)
-    if isinstance(release.tables, PartedTables):
-        return release, {}
-    bundle = read_all(folder)
-    return bundle.release, bundle.helpers
 
 
 def _whole_engine(release: Release) -> ArrayEngine:

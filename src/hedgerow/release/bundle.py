@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
-from hedgerow.verify.holding import HELPERS, Held, Opened, hold, open_bundle, open_held, read_manifest
+from hedgerow.verify.holding import HELPERS, Held, hold, open_held, read_manifest
 from hedgerow.verify.manifest import (
     GRAPH_FORMAT,
     PartsManifest,
@@ -29,7 +29,6 @@ from hedgerow.verify.manifest import (
     describe,
     encode,
     format_of,
-    release_of,
 )
 from hedgerow.verify.page import pages
 from hedgerow.verify.parts import SHARED, PartsBundle, concat_parts
@@ -42,7 +41,6 @@ __all__ = [
     "as_release",
     "checksum",
     "read",
-    "read_all",
     "read_held",
     "refuse_seeded",
     "write",
@@ -88,9 +86,10 @@ def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Relea
 
 def read_held(bundle: Held, *, max_bytes: int | None = None) -> Release:
     """Read the release of a bundle that is held open; its helper tables are checked but not read."""
-    if isinstance(decode(bundle.manifest), PartsManifest):
-        parts = PartsBundle.of(bundle, max_bytes=max_bytes)
-        return as_release(release_of(parts.manifest, PartedTables(parts)))
+    if isinstance(manifest := decode(bundle.manifest), PartsManifest):
+        tables = PartedTables(PartsBundle.of(bundle, max_bytes=max_bytes))
+        # Reading a part checks the words, and what is said of the making, before anybody meets them.
+        return replace(tables.first, tables=tables, rows=manifest.rows, groups=manifest.groups)
     return as_release(open_held(bundle, helpers=False, max_bytes=max_bytes).release)
 
 
@@ -182,12 +181,6 @@ class PartedTables(Mapping[str, pa.Table]):
             if bundle.manifest != self._manifest:
                 raise BundleError(f"'{bundle.folder}' was replaced after it was opened; open it again.")
             yield PartsBundle.of(bundle, max_bytes=self._max_bytes)
-
-
-def read_all(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Opened[Release]:
-    """Open a bundle with its helper tables, all of one moment."""
-    opened = open_bundle(path, max_bytes=max_bytes)
-    return Opened(as_release(opened.release), opened.helpers, opened.manifest, opened.pages)
 
 
 def as_release(found: PublishedRelease) -> Release:

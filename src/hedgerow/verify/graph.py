@@ -44,7 +44,6 @@ __all__ = [
     "verify_graph",
     "verify_graph_bundle",
     "verify_held_graph",
-    "verify_opened_graph",
 ]
 
 SIDES = ("left", "right")
@@ -100,10 +99,7 @@ def verify_graph(release: PublishedGraph) -> Verification:
     checks += [check for pair in zip(*both, strict=True) for check in pair]
     checks += _check_lowered(release, groups, (left, right))
     checks += _check_edge_columns(release)
-    if graph_words(release.guarantee.parameters) != _words(release.guarantee):
-        raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
-    checks.append("the guarantee says in words what its parameters say, and nothing else")
-    return Verification(tuple(checks))
+    return Verification((*checks, _check_words(release.guarantee)))
 
 
 def _check_side(release: PublishedGraph, number: int, groups: Ints, ends: tuple[Nodes, Nodes]) -> tuple[str, str]:
@@ -139,8 +135,11 @@ def count_ends(classes: Ints, ends: Ints) -> Ints:
     return np.bincount(pairs // (int(ends.max(initial=0)) + 1), minlength=int(classes.max(initial=-1)) + 1)
 
 
-def _words(guarantee: Guarantee) -> tuple[str, str, tuple[str, ...]]:
-    return guarantee.promise, guarantee.adversary, guarantee.not_promised
+def _check_words(guarantee: Guarantee) -> str:
+    said = guarantee.promise, guarantee.adversary, guarantee.not_promised
+    if graph_words(guarantee.parameters) != said:
+        raise BrokenPromise("The words of the guarantee are not those that follow from its parameters.")
+    return "the guarantee says in words what its parameters say, and nothing else"
 
 
 @within_limits
@@ -150,12 +149,14 @@ def verify_graph_bundle(path: str | os.PathLike[str], *, max_bytes: int | None =
         return verify_held_graph(bundle, max_bytes=max_bytes)
 
 
-def verify_held_graph(bundle: Held, *, max_bytes: int | None = None) -> Verification:
-    """Check a bundle that is held open."""
-    release = open_held(bundle, max_bytes=max_bytes)
-    verification = verify_opened_graph(release)
+def verify_held_graph(
+    bundle: Held, opened: PublishedGraph | None = None, *, max_bytes: int | None = None
+) -> Verification:
+    """Check a bundle that is held open, and `opened` perhaps."""
+    release = open_held(bundle, max_bytes=max_bytes) if opened is None else opened
+    checks = ("every file fits its SHA-256 in the manifest", *verify_graph(release).checks)
     check_pages(bundle.pages(decode_graph(bundle.manifest).files), release.guarantee)
-    return verification
+    return Verification(checks)
 
 
 def open_held(bundle: Held, *, max_bytes: int | None = None) -> PublishedGraph:
@@ -181,12 +182,8 @@ def open_held(bundle: Held, *, max_bytes: int | None = None) -> PublishedGraph:
         _check_ends(release, [_check_groups(release, number, 1)[0] for number in (0, 1)])
     except BrokenPromise as error:
         raise BundleError(f"The bundle is not a grouped graph: {error}") from None
+    _check_words(release.guarantee)
     return release
-
-
-def verify_opened_graph(release: PublishedGraph) -> Verification:
-    """Check a graph that was read from a bundle, and so held against its checksums."""
-    return Verification(("every file fits its SHA-256 in the manifest", *verify_graph(release).checks))
 
 
 def check_graph_structure(release: PublishedGraph) -> str:

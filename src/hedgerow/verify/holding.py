@@ -5,7 +5,8 @@ other in the middle; open files would not. So a reader opens the folder, through
 folder is still in its place: then nothing had been removed, and whatever happens from here on, the files stay as they
 are. A table is read from the very bytes whose checksum was compared.
 
-Opening a bundle checks checksums, manifest, tables and their structure, all of one moment, or raises BundleError.
+Opening a bundle checks checksums, manifest, tables and their structure, all of one moment, or raises BundleError; words
+other than those that follow from the parameters are a BrokenPromise, so that nobody meets a promise of a stranger.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from hedgerow.verify.parts import PartsBundle, concat_parts
 from hedgerow.verify.shape import check_shape
 from hedgerow.verify.structure import TABLES
 from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
+from hedgerow.verify.words import check_words
 
 __all__ = [
     "HELPERS",
@@ -283,6 +285,7 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
         check_shape(release)
     except BrokenPromise as error:
         raise BundleError(f"The bundle is not a release: {error}") from None
+    check_words(release)
     return Opened(release, beside, bundle.manifest, bundle.pages(manifest.files))
 
 

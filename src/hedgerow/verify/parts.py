@@ -31,7 +31,7 @@ from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.shape import check_shape
 from hedgerow.verify.structure import FORMS, group_starts, layout_of
 from hedgerow.verify.values import PAGES, Guarantee, PartEntry, PublishedRelease, Rows, Verification, Whole
-from hedgerow.verify.words import check_pages
+from hedgerow.verify.words import check_pages, check_words
 
 if TYPE_CHECKING:
     from hedgerow.verify.holding import Held
@@ -106,6 +106,7 @@ class PartsBundle:
             check_shape(release)
         except BrokenPromise as error:
             raise BundleError(f"{part_file(names[0], number)} is not part of a release: {error}") from None
+        check_words(replace(release, rows=self.manifest.rows))
         return release, beside
 
     def shared_tables(self) -> dict[str, pa.Table]:

@@ -8,8 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import QueryError
-from hedgerow.query import Session, connect, rewrite
-from hedgerow.query.engines.duckdb import DuckDBEngine
+from hedgerow.query import connect, rewrite
 from tests.support.agreement import disagreement
 from tests.support.assignments import release_of
 from tests.support.every_form import sample_of
@@ -103,13 +102,12 @@ def test_errors_of_the_database_quote_no_values():
 
 
 def test_a_bundle_is_asked_by_its_files_alone(tmp_path):
-    """The help table that comes with a bundle gives the answers of the release that was saved."""
+    """What was saved gives the answers of the release."""
     table = pa.table({"a": list(range(12)), "s": [n * 7 % 12 for n in range(12)]})
     release = hr.Anatomy(l=3).publish(table, hr.Schema(quasi=["a"], sensitive="s"))
     release.save(tmp_path / "out")
     text = "SELECT a % 2 AS odd, avg(s) AS m, count(*) AS n FROM release WHERE a < 9 GROUP BY odd ORDER BY m DESC"
-    bundle = hr.open(tmp_path / "out")
-    session = Session(bundle, DuckDBEngine.from_bundle(tmp_path / "out"))
+    session = connect(tmp_path / "out", "duckdb")
     ours, theirs = release.connect().sql(text), session.sql(text)
     for name in ("odd", "m_lower", "m_upper", "n", "n_lower"):
         assert ours[name].to_pylist() == theirs[name].to_pylist()

@@ -3,12 +3,7 @@
 A folder with a secret is watched by the kernel (inotify), which sees what a database's own code opens, too.
 """
 
-import ctypes
 import os
-import sys
-import tempfile
-from contextlib import contextmanager
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -16,9 +11,9 @@ import pytest
 import hedgerow as hr
 from hedgerow.inference.knowledge import KnowledgeEstimate
 from hedgerow.query import connect
-from hedgerow.query.engines.duckdb import DuckDBEngine
 from hedgerow.query.engines.postgres import export
 from tests.support.forger import Forgery
+from tests.support.watching import watched_folder
 
 NAMES = [
     "x\" FROM release; COPY (SELECT 1) TO '{place}/written'; --",
@@ -34,38 +29,9 @@ NAMES = [
 
 @pytest.fixture
 def watched():
-    """A folder with a secret in it, and all that the kernel saw happen there.
-
-    It is not pytest's folder, which only its owner may enter: a server that runs as another user must be able to do
-    harm, or nothing is shown. Its path is short, so that PostgreSQL takes names that hold it.
-    """
-    if sys.platform != "linux":
-        pytest.skip("files are watched by inotify")
-    with tempfile.TemporaryDirectory(prefix="", dir="/tmp") as folder:
-        place = Path(folder)
-        place.chmod(0o777)
-        (place / "secret").write_text("1,2\n")
-        (place / "secret").chmod(0o666)
-        yield from _watch(place)
-
-
-def _watch(place):
-    libc = ctypes.CDLL(None, use_errno=True)
-    handle = libc.inotify_init1(os.O_NONBLOCK)
-    assert libc.inotify_add_watch(handle, str(place).encode(), 0xFFF) >= 0
-
-    @contextmanager
-    def nothing_happens():
-        yield
-        try:
-            seen = os.read(handle, 65_536)
-        except BlockingIOError:
-            seen = b""
-        assert seen == b""
-
-    yield place, nothing_happens
-    os.close(handle)
-    assert sorted(os.listdir(place)) in (["secret"], ["secret", "written"])
+    """A folder with a secret in it, and all that the kernel saw happen there."""
+    with watched_folder() as found:
+        yield found
 
 
 def test_the_watch_sees_a_file_that_is_read(watched):
@@ -221,7 +187,7 @@ def test_a_hostile_file_is_refused_or_a_name(watched, request, tmp_path, monkeyp
         with pytest.raises(hr.BundleError):
             _session(hr.open(tmp_path / "forged"), engine, request)
         with pytest.raises(hr.BundleError):
-            DuckDBEngine.from_bundle(tmp_path / "forged")
+            connect(tmp_path / "forged", "duckdb")
 
 
 @pytest.mark.parametrize("name", ["x" * 64, "\u00fc" * 32, "a" * 61 + "\u20ac"])

@@ -7,7 +7,6 @@ all the same.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -21,7 +20,6 @@ from hedgerow.query.engines.summary import answer_from_counts, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.printing import quote
 from hedgerow.query.sql.question import Bound, Kind
-from hedgerow.release.bundle import read_all
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -39,8 +37,8 @@ _FEW = 2**16
 class DuckDBEngine:
     """Answers questions about one release by SQL."""
 
-    def __init__(self, release: Release, help_table: pa.Table | None = None) -> None:
-        """Load the release; its help table is built unless one comes along with a bundle."""
+    def __init__(self, release: Release) -> None:
+        """Load the release with help tables of our own: nobody has verified those of a bundle."""
         self._release, self._view = release, view_of(release)
         self.connection = duckdb.connect()
         for setting in _SETTINGS:  # before anything that came with a bundle is touched
@@ -52,13 +50,7 @@ class DuckDBEngine:
             self._number_texts()
             self._load(GROUPED, help_by_group(self._view))
             # Few questions hit a whole group: sorted by hits, the rows that no group needs are skipped in blocks.
-            self._load("help", help_table if help_table is not None else help_of(self._view), 'ORDER BY hits, "group"')
-
-    @classmethod
-    def from_bundle(cls, path: str | os.PathLike[str], *, max_bytes: int | None = None) -> DuckDBEngine:
-        """Load the files of a bundle, its help table among them."""
-        bundle = read_all(path, max_bytes=max_bytes)
-        return cls(bundle.release, bundle.helpers.get("help"))
+            self._load("help", help_of(self._view), 'ORDER BY hits, "group"')
 
     def _number_texts(self) -> None:
         """Add the places of texts among their sorted values: counted per group, they are half the work of texts."""

@@ -54,15 +54,15 @@ _WAVE = 16
 class SparkEngine:
     """Answers questions about one release on a cluster."""
 
-    def __init__(self, release: Release, spark: SparkSession, help_table: pa.Table | None = None) -> None:
-        """Hand the release over; its help table is built unless one comes along with a bundle."""
+    def __init__(self, release: Release, spark: SparkSession) -> None:
+        """Hand the release over with help tables of our own: nobody has verified those of a bundle."""
         self._release, self._view = release, view_of(release)
         self._spark = _own_session(spark)
         self._dates = [name for name, column in self._view.columns.items() if column.kind is Kind.DATE]
         tables = published_tables(release)
         if release.form.is_permutation:
             tables[GROUPED] = help_by_group(self._view)
-            tables["help"] = help_table if help_table is not None else help_of(self._view)
+            tables["help"] = help_of(self._view)
         mark = token(8)
         self._views = {name: f"hedgerow_{mark}_{place}" for place, name in enumerate(tables)}
         for name, table in tables.items():
