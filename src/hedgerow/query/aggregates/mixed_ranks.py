@@ -219,8 +219,8 @@ def variance_of_pairs(pairs: Pairs, count: MixedBounds, *, is_sample: bool) -> M
     """The variance in squared units, from the mean square and the mean about a centre; it holds."""
     centre = _centre(pairs)
     # What a pair gives that never counts would only cost digits of the squares.
-    low, high = (np.where(pairs.possible, end - centre, 0) for end in (pairs.low, pairs.high))
-    about = replace(pairs, low=low, high=low if pairs.low is pairs.high else high)
+    below, above = (np.where(pairs.possible, end - centre, 0) for end in (pairs.low, pairs.high))
+    about = replace(pairs, low=below, high=below if pairs.low is pairs.high else above)
     squares, scale = _square(about)
     mean, square = _mean_ends(about, count), _mean_ends(squares, count)
     spans = _spans(pairs)

@@ -408,11 +408,13 @@ def _codes(view: View, part: Node, rows: Ints) -> NDArray[Any]:
     """What a part of a question reads of some rows, by numbers that ascend with it; missing has the last."""
     names = sorted(columns_of(part))
     if isinstance(part, Column):
-        return view.codes(part.name).codes[rows]
+        codes: NDArray[Any] = view.codes(part.name).codes[rows]
+        return codes
     kinds, sample = classes_of([view.codes(name).codes[rows] for name in names], rows)
     arrays = {name: view.array(name).take(pa.array(sample)) for name in names}
-    read = values if isinstance(part, Expression) else evaluate
-    return Codes(read(part, arrays, len(sample))).codes[kinds]  # type: ignore[arg-type, operator]
+    found = values(part, arrays, len(sample)) if isinstance(part, Expression) else evaluate(part, arrays, len(sample))
+    read: NDArray[Any] = Codes(found).codes[kinds]
+    return read
 
 
 def classes_of(keys: list[NDArray[Any]], rows: Ints) -> tuple[Ints, Ints]:
