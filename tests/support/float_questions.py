@@ -59,5 +59,7 @@ _CONDITIONS = (
 def float_question(rng: random.Random) -> str:
     """A random question over `age`, `town`, `rate`, `fee` and the sensitive `s`."""
     item = rng.choice(_AGGREGATES).format(x=rng.choice(_EXPRESSIONS))
-    keys = rng.choice(("", "", " GROUP BY town", " GROUP BY age > 30"))
-    return f"SELECT {item} AS x FROM release WHERE {rng.choice(_CONDITIONS)}{keys}"
+    key = rng.choice(("", "", "town", "CASE WHEN age > 30 THEN 'old' ELSE 'young' END"))
+    # The key is selected, so that each row can be held against the truth of its own group.
+    select, grouped = (f"{key} AS k, ", f" GROUP BY {key}") if key else ("", "")
+    return f"SELECT {select}{item} AS x FROM release WHERE {rng.choice(_CONDITIONS)}{grouped}"
