@@ -27,6 +27,7 @@ from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
     ALWAYS,
     DECIMAL_DIGITS,
+    DERIVED,
     LARGEST,
     NUMBERS,
     SLOT,
@@ -313,7 +314,7 @@ class _Fitter:
             raise QueryError(_MIXED.format(f"{function.upper()} of" if function else "GROUP BY with"))
         kind = kind_of(bound)
         assert kind is not None, "an expression that names columns has a kind"
-        name = f"= {value_sql(bound)}"
+        name = f"{DERIVED}{value_sql(bound)}"
         while name in self.binder.columns:
             name = f"={name}"
         self.derived[name] = bound
