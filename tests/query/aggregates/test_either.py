@@ -57,9 +57,7 @@ def test_every_assignment_lies_inside_and_the_ends_are_reached(seed):
     """Numbers, sums, averages, means and deviations over all assignments of one or two groups."""
     rng = random.Random(seed)
     either = _draw(rng, 2, largest=5)
-    either = Either(
-        1, np.zeros(2, int), *(getattr(either, part) for part in ("start", "end", "must", "may", "ticks", "marked"))
-    )
+    either = replace(either, cells=1, cell=np.zeros(2, int))
     worlds = [one + two for one, two in itertools.product(*(list(_worlds(either, e)) for e in range(2)))]
     for bounds, found in (
         (either.numbers(), [Fraction(len(world)) for world in worlds]),
@@ -108,8 +106,6 @@ def test_compiled_loops_do_the_same():
 def test_numbers_beyond_64_bits_are_left_to_others():
     """No sum is wrapped."""
     either = _draw(random.Random(1), 3)
-    wide = Either(
-        3, either.cell, either.start, either.end, either.must, either.may, either.ticks * 2**60, either.marked
-    )
+    wide = replace(either, ticks=either.ticks * 2**60)
     assert wide.sums() is None
     assert wide.averages() is None
