@@ -285,7 +285,7 @@ class _Fitter:
             name = item.function.removesuffix("_distinct").upper()
             raise QueryError(
                 f"{name} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
-                "COUNT, MIN and MAX work."
+                "COUNT, MIN, MAX and quantile_disc work."
             )
         scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
         scale = 0 if item.function in _MEANS and column.kind is Kind.TIME else scale  # whole microseconds
