@@ -31,7 +31,7 @@ from hedgerow.certificate.risks import (
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.bundle import as_release, read_held
-from hedgerow.release.parts import sample_groups
+from hedgerow.release.part_tables import sample_groups
 from hedgerow.release.readme import what_was_done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
 from hedgerow.verify.holding import hold, open_held
