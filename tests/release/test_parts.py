@@ -601,6 +601,9 @@ def test_lists_of_databases_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> N
         assert session.sql(QUESTIONS[0]).to_arrow().equals(release.sql(QUESTIONS[0]).to_arrow())
 
 
+ON_ONE_CORE = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     """Verifying and asking four times as many parts takes the memory of a part, within a tenth."""
@@ -616,7 +619,7 @@ def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     for parts in (3, 12):
         write(release, parts, str(tmp_path / f"out{parts}"))
         codes = [code.format(out=str(tmp_path / f"out{parts}")) for code in work]
-        # How threads happen to meet adds to a peak, and never takes away from it.
-        peaks.append([min(measure(code)[0] for _ in range(3)) for code in codes])
+        # On one core: how threads happen to meet would add to a peak, up to a tenth on a busy machine.
+        peaks.append([measure(f"{ON_ONE_CORE}; {code}")[0] for code in codes])
     for few, many in zip(*peaks, strict=True):
         assert many < 1.1 * few
