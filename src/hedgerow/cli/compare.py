@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--workload", "file", type=click.Path(), help="what to ask (.toml); a mixed workload if not given")
+@click.option(
+    "--workload", "file", type=click.Path(), help="which questions to draw (.toml); by default a mixed workload"
+)
 @click.option(
     "--original",
     multiple=True,
     type=click.Path(),
-    help="the table behind the releases: adds errors and checks the bounds; of a graph left, right and edges, or edges",
+    help="the table that was published: adds errors and checks the bounds; for a graph left, right and edges, or edges",
 )
 @click.option("--out", type=Output("folder"), default=Path("compare"), show_default=True, help="folder for the figure")
 @click.option("--answers", type=Output(), help="write every question, its answers and the truth (.csv)")
