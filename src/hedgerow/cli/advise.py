@@ -86,7 +86,7 @@ def advise(tables: tuple[str, ...], eps: str | None, m: int | None, relative: bo
     asked = {name: flags.pop(name) for name in ("chance", "rows", "figure", "recipe_file")}
     recipe = recipe_of(table, flags, method="", out=str(Path(asked["recipe_file"] or "").parent / "out"))
     if not recipe.roles.sensitive:
-        raise ParameterError("Name the column that nobody may learn of a person: --sensitive COLUMN.")
+        raise ParameterError("Name the column to protect: --sensitive COLUMN.")
     source, screen = recipe.read(), console()
     allowed = {name: _column_facts(source, name, eps, m, relative) for name in recipe.roles.sensitive}
     for sensitive, lines in allowed.items():

@@ -129,7 +129,7 @@ def run(recipe: GraphRecipe, **how: Any) -> None:
         known = recipe.graph.read()
         release = publish_recipe(recipe, **how, progress=progress, source=known)
     if known.dropped:
-        click.echo(f"edges  {known.dropped:,} that named nobody were left out")
+        click.echo(f"edges  {known.dropped:,} whose entity does not exist were dropped")
     _show_release(release, recipe.output)
 
 
@@ -172,8 +172,9 @@ def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa:
         click.echo(f"largest {name} found  {largest.size:,} (order {largest.order}{ended})")
     for cost in costs:
         click.echo(
-            f"hubs, tightness {cost.tightness}  {cost.left_hubs:,} left and {cost.right_hubs:,} right entities aside "
-            f"lose {cost.links_lost:.1%} of the links; counting then allows k = {cost.most_k:,}, l = {cost.most_l:,}"
+            f"hubs, tightness {cost.tightness}  without {cost.left_hubs:,} left and {cost.right_hubs:,} right "
+            f"entities {cost.links_lost:.1%} of the links are lost, and k up to {cost.most_k:,}, l up to "
+            f"{cost.most_l:,} may be possible"
         )
     for way in lowered:
         click.echo(

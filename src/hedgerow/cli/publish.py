@@ -277,13 +277,11 @@ def run(
 
 
 def _read_alone(source: str, flags: dict[str, Any]) -> Recipe | GraphRecipe:
-    """Read a recipe, which says everything itself: a flag beside it would be ignored."""
+    """Read a recipe, which holds all options: a flag beside it would be ignored."""
     if given := [
         f"--{name.replace('_', '-')}" for name, value in flags.items() if value or (name == "header" and value is False)
     ]:
-        raise ParameterError(
-            f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
-        )
+        raise ParameterError(f"A recipe holds all options; leave out {', '.join(given)}, or write it into the recipe.")
     return read_any(source)
 
 

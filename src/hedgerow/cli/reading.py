@@ -140,5 +140,5 @@ def pair(text: str, example: str) -> tuple[str, str]:
     """A column and what it gets."""
     column, equals, rest = text.rpartition("=")
     if not equals:
-        raise ParameterError(f"'{text}' must be a column, '=' and what it gets, for example {example}.")
+        raise ParameterError(f"'{text}' must have the form COLUMN=VALUE, for example {example}.")
     return column, rest

@@ -119,7 +119,7 @@ class Noise(Method):
         at = where.positions.astype(np.float64)
         moved = at + width * noise(len(at), kind=self.kind, keys=prepared.keys)
         if float(np.abs(moved).max(initial=0.0)) >= MAX_TICK and where.positions.dtype.kind == "i":
-            raise SchemaError(f"'{name}' plus noise leaves 64-bit whole numbers; give the column in larger units.")
+            raise SchemaError(f"'{name}' plus noise exceeds 64-bit integers; give the column in larger units.")
         return _of_type(moved, where, column.type)
 
 
