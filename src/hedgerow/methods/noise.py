@@ -1,7 +1,7 @@
 """Noise: random numbers added to columns of numbers. A baseline.
 
 Source     additive noise [Kim 1986], as compared with in [Xue 2011]
-Guarantee  none: the numbers published are not the true ones, and how far off they are is told
+Guarantee  none: the numbers published are not the true ones, and how far off they are is stated
 Cost       two keys per row and column
 """
 
