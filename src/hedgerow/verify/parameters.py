@@ -175,7 +175,9 @@ def check_parameters(criterion: str, parameters: Mapping[str, object], columns: 
 
 
 def _by_column(rules: Mapping[str, Rule], columns: Sequence[str]) -> dict[str, Rule]:
-    return {name.format(column): rule for name, rule in rules.items() for column in (columns if "{}" in name else ("",))}
+    return {
+        name.format(column): rule for name, rule in rules.items() for column in (columns if "{}" in name else ("",))
+    }
 
 
 def _text_of(name: str) -> str:
