@@ -41,7 +41,7 @@ FILES = 12
 """Files that run for the first time in one process."""
 BATCH = 240.0
 """Seconds that the tests of a later process need, about."""
-AT_ONCE = 1.0
+AT_ONCE = 5.0
 """Seconds that a test's remaining runs may take in the first process that runs it."""
 
 

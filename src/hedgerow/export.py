@@ -28,7 +28,7 @@ from hedgerow.query import help_table, help_table_of_part
 from hedgerow.release.bundle import PartedTables
 from hedgerow.release.folder import folder_beside, put_in_place
 from hedgerow.release.forms.example import name_sql
-from hedgerow.release.parts import numbered_tables, whole_grids
+from hedgerow.release.part_tables import numbered_tables, whole_grids
 from hedgerow.release.readme import readme
 from hedgerow.table import write_csv
 from hedgerow.verify.parts import SHARED

@@ -51,7 +51,6 @@ class GraphPages:
         return self.site.page(
             "graph",
             request,
-            status=422 if problem else 200,
             problem=problem,
             given=filled,
             orders=list(ORDERS),

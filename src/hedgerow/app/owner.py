@@ -67,7 +67,6 @@ class OwnerPages:
         return self.site.page(
             "table",
             request,
-            status=422 if problem else 200,
             problem=problem,
             recipe=recipe,
             table=found,
@@ -142,7 +141,6 @@ class OwnerPages:
         return self.site.page(
             "roles",
             request,
-            status=422 if problem else 200,
             problem=problem,
             columns=columns,
             without=without,
@@ -214,7 +212,6 @@ class OwnerPages:
         return self.site.page(
             "promise",
             request,
-            status=422 if problem else 200,
             problem=problem,
             recipe=recipe,
             methods=[

@@ -88,7 +88,7 @@ def attack(
 
 def _attack_graph(bundle: Path, *, plain: bool) -> None:
     """Hand a graph to its own adversaries, which need nothing but the release."""
-    from hedgerow.cli.graph import attack_release
+    from hedgerow.cli.graph_attack import attack_release
     from hedgerow.errors import ParameterError
     from hedgerow.graph import open as open_graph
 

@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
@@ -176,7 +177,7 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
     """The columns to replace: those that were named, else the numeric quasi-identifiers."""
     schema = prepared.table.arrow.schema
     if wanted is None:
-        numeric = (name for name in prepared.columns.quasi if _is_number(schema.field(name).type))
+        numeric = (name for name in prepared.columns.quasi if is_numeric(schema.field(name).type))
         names = tuple(name for name in numeric if _is_measured(prepared, name))
         if not names:
             raise SchemaError("No quasi-identifier is a number, so nothing can be replaced; name the columns.")
@@ -186,7 +187,7 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
         if name not in prepared.columns.all:
             raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
         kind = schema.field(name).type
-        if not (_is_number(kind) or pa.types.is_date32(kind)):
+        if not (is_numeric(kind) or pa.types.is_date32(kind)):
             raise SchemaError(f"'{name}' holds {kind}; only numbers and dates can be walked.")
         if not _is_measured(prepared, name):
             raise SchemaError(f"'{name}' has a domain of categories, and numbers between them are none of these.")
@@ -198,10 +199,6 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
 def _is_measured(prepared: Prepared, name: str) -> bool:
     """Whether a column's numbers are amounts, not codes: a domain of categories says that they are codes."""
     return prepared.schema.domain(name, prepared.table).kind in ("numeric", "date")
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping[str, Rate]) -> Guarantee:

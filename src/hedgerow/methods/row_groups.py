@@ -44,7 +44,6 @@ __all__ = [
     "constant",
     "diverse_labels",
     "frequency_guarantee",
-    "is_number",
     "part_clusters",
     "quasi_codes",
     "release_of",
@@ -346,8 +345,3 @@ def column_list(name: str, columns: Sequence[str]) -> dict[str, int | str]:
     It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.
     """
     return {name: json.dumps(list(columns))} if columns else {}
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a type has sums and means."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

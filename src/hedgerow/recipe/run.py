@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 
+def require_ready(recipe: Recipe | GraphRecipe) -> None:
+    """Refuse a wrong method, parameter, folder or ledger before anything is read."""
+    from hedgerow.table.checks import require_writable
+
+    recipe.build_method()
+    require_writable(recipe.output, is_folder=True, makes_folders=True)
+    if recipe.ledger is not None:
+        require_writable(recipe.ledger)
+
+
 def publish_recipe(
     recipe: Recipe | GraphRecipe,
     *,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
+from hedgerow.arrays import is_numeric
 from hedgerow.release.release import Release
 from hedgerow.verify.parts import PARTED
 from hedgerow.verify.words import page_words
@@ -124,16 +125,12 @@ def _weighting(release: Release) -> str:
     if weight is None or release.form.columns_apart:
         return ""
     kinds = {field.name: field.type for table in release.tables.values() for field in table.schema}
-    numbers = [name for name in release.columns.sensitive if name in kinds and _is_number(kinds[name])]
+    numbers = [name for name in release.columns.sensitive if name in kinds and is_numeric(kinds[name])]
     average = [f'a weighted average is\n`sum("{name}" * "{weight}") / sum("{weight}")`, ' for name in numbers[:1]]
     return (
         f"\nA row stands for as many people as its `{weight}` says: {''.join(average)}"
         f'the number of people is `sum("{weight}")`.\n'
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.arrays import one_array
+from hedgerow.arrays import is_numeric, one_array
 from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
@@ -230,7 +230,7 @@ def _check_weight(column: str, table: Table) -> None:
     import pyarrow.compute as pc
 
     values = table.arrow.column(column)
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+    if not is_numeric(values.type):
         raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")
     if low := pc.sum(pc.less_equal(values, pa.scalar(0, values.type))).as_py():
         raise SchemaError(f"'{column}' is a weight, and {low:,} of its values are not above zero; correct them.")
