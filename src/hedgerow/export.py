@@ -94,8 +94,8 @@ def _contents(release: Release | GroupedGraph, *, by_parts: bool) -> ExportConte
         parts = functools.partial(_parts, release, grids)
         first = dict(next(parts()))
         # Pages take their examples from the first part.
-        told = replace(release, tables={name: table for name, table in first.items() if name != "help"})
-        return replace(_describe(told, first), more=lambda: itertools.islice(parts(), 1, None))
+        described = replace(release, tables={name: table for name, table in first.items() if name != "help"})
+        return replace(_describe(described, first), more=lambda: itertools.islice(parts(), 1, None))
     return _describe(release, dict(release.tables) | ({"help": help_table(release)} if release.groups else {}))
 
 

@@ -240,7 +240,7 @@ class OwnerPages:
         return ""
 
     def _why_not(self, recipe: Recipe) -> dict[str, str]:
-        """Methods that the columns do not allow, and why; what only trying tells is told by trying."""
+        """Methods that the columns do not allow, and why; what can be found out only by publishing is refused then."""
         said = self.site.texts["why_not"]
         found: dict[str, str] = self.workspace.derive(
             ("why", msgspec.json.encode((recipe.roles, recipe.hierarchies))),

@@ -58,7 +58,7 @@ _TEX = {
 
 
 def never_promised(said: tuple[str, ...], parameters: Mapping[str, int | str]) -> tuple[str, ...]:
-    """Complete what a guarantee says with presence, composition and correlation where it is silent about them."""
+    """Complete what a guarantee says with presence, composition and correlation where it does not mention them."""
     heads = {sentence.partition(":")[0] for sentence in said}
     silent = [name for name in _ALWAYS if not heads & set(_SAME.get(name, (name,)))]
     if "presence_low" in parameters:  # δ-presence: the one criterion that does promise something about it
@@ -67,12 +67,12 @@ def never_promised(said: tuple[str, ...], parameters: Mapping[str, int | str]) -
 
 
 def promises_privacy(criterion: str) -> bool:
-    """Tell whether a definition of privacy comes with a criterion: some methods change values and promise none."""
+    """Tell whether a criterion is a definition of privacy: some methods change values and promise none."""
     return criterion not in _NO_PRIVACY
 
 
 def unverifiable(what: str, of_form: str | None, criterion: str) -> tuple[str, ...]:
-    """Say what has to be believed, of the form `of_form`: no check of published bytes can show it."""
+    """Say what has to be trusted because no check of published bytes can show it; `of_form` is what the form adds."""
     found = (_CRITERIA.get(criterion), of_form, _COUNTS if what == "table" else None)
     return tuple(words for words in found if words is not None)
 

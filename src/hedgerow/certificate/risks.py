@@ -1,6 +1,6 @@
 """What adversaries achieve who have nothing but the release: rates that anyone can compute again, so publishable.
 
-Guarantee  nothing here is told more than the published bytes; guesses that must be checked against true values are not
+Guarantee  nothing here uses more than the published bytes; guesses that must be checked against true values are not
            made here
 Cost       a sort of the rows per rate, and whatever adversary runs on a release alone
 

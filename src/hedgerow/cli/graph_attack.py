@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, counted
 from hedgerow.graph.attack import class_sizes, degree_attack, edge_attack, join_releases, signatures, static_attack
 from hedgerow.graph.learned_links import learned_links
 from hedgerow.graph.transactions import item_attack
@@ -30,8 +30,8 @@ def attack_release(release: GroupedGraph, rounds: int = 4, items: int = 2) -> di
 def _show_static(release: GroupedGraph) -> Any:
     found = static_attack(release)
     click.echo(
-        f"static      the surest guess of a link is right with a chance of {float(found.surest):.4g}; "
-        f"promised at most {found.promised}; two entities at random {found.baseline:.2g}"
+        f"static      the most certain guess of a link is right with probability {float(found.surest):.4g}; "
+        f"promised at most {found.promised}; for two random entities {found.baseline:.2g}"
     )
     return found
 
@@ -52,10 +52,10 @@ def _show_edges(release: GroupedGraph) -> Any:
     found = edge_attack(release)
     if found is not None:
         click.echo(
-            f"edges       {found.unique:,} of {found.edges:,} edges ({found.share:.1%}) are like no other in their "
-            f"columns and repetitions; who knows those of an entity's edge finds its node with a chance of "
-            f"{found.found[0]:.3g} on the left (else {found.baseline[0]:.3g}), {found.found[1]:.3g} on the right (else "
-            f"{found.baseline[1]:.3g})"
+            f"edges       {found.unique:,} of {found.edges:,} edges ({found.share:.1%}) are unique in their columns "
+            f"and repetitions; an adversary who knows them for an edge of an entity finds its node with probability "
+            f"{found.found[0]:.3g} on the left (otherwise {found.baseline[0]:.3g}), {found.found[1]:.3g} on the right "
+            f"(otherwise {found.baseline[1]:.3g})"
         )
     return found
 
@@ -64,9 +64,10 @@ def _show_items(release: GroupedGraph, items: int) -> Any:
     found = item_attack(release, m=items)
     if found.tried:
         click.echo(
-            f"items       who knows {found.m} right entities of a left one: {found.unique:,} of {found.tried:,} tried "
-            f"are found in the plain graph; in the release {found.found:,} nodes are found knowing whose they are "
-            f"(mean chance {found.chance:.3g}), {found.found_blind:,} not knowing it ({found.chance_blind:.3g})"
+            f"items       an adversary knows {found.m} right entities of a left one: {found.unique:,} of "
+            f"{found.tried:,} tried are unique in the plain graph; in the release the node is found for "
+            f"{found.found:,} if the adversary knows the left entity (mean probability "
+            f"{found.chance:.3g}), for {found.found_blind:,} if not ({found.chance_blind:.3g})"
         )
     return found
 
@@ -76,7 +77,7 @@ def _show_signatures(release: GroupedGraph, rounds: int) -> Any:
     shares = [float((class_sizes(side) == 1).mean()) for side in signs]
     click.echo(
         f"signatures  after {rounds} rounds {shares[0]:.1%} of the left nodes and {shares[1]:.1%} of the right ones "
-        f"are like no other: they would be recognized in any second release of this graph"
+        f"have a unique signature: they would be recognized in any second release of this graph"
     )
     return {"rounds": rounds, "unique": {"left": shares[0], "right": shares[1]}}
 
@@ -88,10 +89,11 @@ def show_learned(release: GroupedGraph, links: str) -> Any:
         raise ParameterError("--links takes a table of two columns: the left key and the right key of each link.")
     found = learned_links(release, list(zip(*columns, strict=True)))
     least = "" if found.is_complete else "at least "
+    known = counted(found.learned, "known link identifies", "known links identify")
     click.echo(
-        f"learned     {found.learned:,} links find {least}{found.found_left:,} left and {least}{found.found_right:,} "
-        f"right entities and make {least}{found.inferred:,} more links certain; another link of theirs has a chance of "
-        f"{least or 'up to '}{found.exposed}, links of others of at most {found.surest} (promised {found.promised})"
+        f"learned     {known} {least}{found.found_left:,} left and {least}{found.found_right:,} right entities, and "
+        f"{least}{found.inferred:,} more links become certain; another link of these entities has probability "
+        f"{least or 'up to '}{found.exposed}, a link of others at most {found.surest} (promised {found.promised})"
     )
     return found
 

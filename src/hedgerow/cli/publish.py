@@ -69,28 +69,34 @@ def _default(parameter: Parameter) -> str:
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @parameter_flags
 @click.option("--out", type=Output("folder"), help="folder for the release")
-@click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
-@click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
-@click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
+@click.option("--ledger", type=click.Path(), help="your record of past releases; rows that it contains are refused")
+@click.option("--again", is_flag=True, help="publish even if the ledger contains these rows")
+@click.option("--overwrite", is_flag=True, help="replace an existing bundle")
 @click.option(
     "--engine",
     type=click.Choice(("memory", *ENGINES)),
-    help="where the work is done; if not given, in memory, or with DuckDB where the table would not fit",
+    help="what does the work; by default memory, or DuckDB if the table would not fit",
 )
-@click.option("--memory", metavar="SIZE", help="what the engine may take, such as 1GB")
+@click.option("--memory", metavar="SIZE", help="memory limit of the engine, such as 1GB")
 @click.option(
-    "--master", metavar="ADDRESS", help="where Spark is: spark://host:7077, sc://host (Connect), yarn, k8s://..."
+    "--master",
+    metavar="ADDRESS",
+    help="address of the Spark master: spark://host:7077, sc://host (Connect), yarn, k8s://...",
 )
-@click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about so many rows")
+@click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about this many rows")
 @click.option(
     "--help-tables",
     type=click.Choice(HELP),
-    help="bounds for plain SQL: all (if not given), those of sums alone, or none; they take 3 times the release",
+    help="help tables with bounds for plain SQL: all (default), sums only, or none; all take 3 times the release",
 )
-@click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
-@click.option("--show-values", is_flag=True, help="name cells that stand in the way; for your own screen alone")
+@click.option("--plan", is_flag=True, help="print which properties would be kept, and publish nothing (method walk)")
+@click.option("--show-values", is_flag=True, help="show the values that cause a refusal; for your own screen only")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="risk to count rows above"
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.2,
+    show_default=True,
+    help="count the rows whose risk is above this",
 )
 @click.option(
     "--population",
@@ -99,7 +105,7 @@ def _default(parameter: Parameter) -> str:
     "quasi-identifiers: uniques are estimated, or the journalist's risk is counted",
 )
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
-@click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
+@click.option("--allow-insecure", is_flag=True, help="write a bundle even though --seed was given")
 def publish(
     source: str,
     ledger: str | None,
@@ -271,13 +277,11 @@ def run(
 
 
 def _read_alone(source: str, flags: dict[str, Any]) -> Recipe | GraphRecipe:
-    """Read a recipe, which says everything itself: a flag beside it would be ignored."""
+    """Read a recipe, which holds all options: a flag beside it would be ignored."""
     if given := [
         f"--{name.replace('_', '-')}" for name, value in flags.items() if value or (name == "header" and value is False)
     ]:
-        raise ParameterError(
-            f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
-        )
+        raise ParameterError(f"A recipe holds all options; leave out {', '.join(given)}, or write it into the recipe.")
     return read_any(source)
 
 

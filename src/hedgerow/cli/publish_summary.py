@@ -177,5 +177,5 @@ def _level_facts(release: Release) -> list[tuple[str, str]]:
 def _text_facts(release: Release) -> list[tuple[str, str]]:
     """How many texts became one with others."""
     merged = {name: count for name, count in release.made.merged.items() if count}
-    told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
-    return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
+    listed = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
+    return [("texts merged", f"{listed}: different in spaces, Unicode form or case alone")] if listed else []

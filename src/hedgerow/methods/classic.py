@@ -90,8 +90,8 @@ class Classic(Method):
         if self.diversity == "entropy":
             return EntropyDiversity(read_number("l", self.l))
         # Recipes and the command line bring text, because the entropy's l need not be whole.
-        told = int(self.l) if isinstance(self.l, str) and self.l.isdecimal() else self.l
-        whole = read_whole("l", told, least=2)
+        given = int(self.l) if isinstance(self.l, str) and self.l.isdecimal() else self.l
+        whole = read_whole("l", given, least=2)
         if self.diversity == "recursive":
             return RecursiveDiversity(read_number("c", self.c), whole)
         return (FrequencyDiversity if self.diversity == "frequency" else DistinctDiversity)(whole)

@@ -1,7 +1,7 @@
 """Noise: random numbers added to columns of numbers. A baseline.
 
 Source     additive noise [Kim 1986], as compared with in [Xue 2011]
-Guarantee  none: the numbers published are not the true ones, and how far off they are is told
+Guarantee  none: the numbers published are not the true ones, and how far off they are is stated
 Cost       two keys per row and column
 """
 
@@ -119,7 +119,7 @@ class Noise(Method):
         at = where.positions.astype(np.float64)
         moved = at + width * noise(len(at), kind=self.kind, keys=prepared.keys)
         if float(np.abs(moved).max(initial=0.0)) >= MAX_TICK and where.positions.dtype.kind == "i":
-            raise SchemaError(f"'{name}' plus noise leaves 64-bit whole numbers; give the column in larger units.")
+            raise SchemaError(f"'{name}' plus noise exceeds 64-bit integers; give the column in larger units.")
         return _of_type(moved, where, column.type)
 
 

@@ -239,7 +239,7 @@ def named_nodes(prepared: Prepared, column: str, tree: Hierarchy, leaves: NDArra
 
 def _require_secret(prepared: Prepared, column: str) -> None:
     if column not in prepared.schema.identifier:
-        raise SchemaError(f"'{column}' says where a value lies, so it must not be published: make it an identifier.")
+        raise SchemaError(f"'{column}' reveals where a value lies, so it must not be published: make it an identifier.")
 
 
 def _by_level(tree: Hierarchy, leaves: NDArray[np.int32], levels: NDArray[Any], column: str) -> NDArray[np.int32]:
@@ -307,6 +307,5 @@ def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int
     outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())
     if outside:
         raise BrokenPromise(
-            f"{counted(outside, 'person is', 'people are')} in a group that reaches less far than "
-            f"the node that they named."
+            f"{counted(outside, 'person is', 'people are')} in a group that covers less than the node that they named."
         )

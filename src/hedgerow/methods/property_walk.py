@@ -99,7 +99,7 @@ class PropertyWalk(Method):
         require_protected("PropertyWalk", prepared, names)
         given = self._properties()
         if strange := {p.column for p in given} - set(names):
-            raise ParameterError(f"A property speaks of '{min(strange)}', which is not among the replaced columns.")
+            raise ParameterError(f"A property refers to '{min(strange)}', which is not among the replaced columns.")
         settings = Settings(_read_share(self.share), self.segment, self.layout, self.whole)
         return tuple(_plan_column(prepared, name, given, settings) for name in names)
 
@@ -188,9 +188,9 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
             raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
         kind = schema.field(name).type
         if not (is_numeric(kind) or pa.types.is_date32(kind)):
-            raise SchemaError(f"'{name}' holds {kind}; only numbers and dates can be walked.")
+            raise SchemaError(f"'{name}' holds {kind}; the walk replaces numbers and dates only.")
         if not _is_measured(prepared, name):
-            raise SchemaError(f"'{name}' has a domain of categories, and numbers between them are none of these.")
+            raise SchemaError(f"'{name}' has a categorical domain; the walk would publish numbers outside of it.")
         if prepared.table.arrow.column(name).null_count == prepared.rows.published:
             raise SchemaError(f"'{name}' has no values, so nothing can be replaced.")
     return names

@@ -100,7 +100,7 @@ def publish_recipe_in_blocks(
 
 @contextmanager
 def withdraw_unless_saved(release: Release | GroupedGraph, output: str | os.PathLike[str]) -> Iterator[None]:
-    """Take a release out of its ledger if saving it to `output` fails inside: for one that is not kept otherwise."""
+    """Remove a release from its ledger if saving it to `output` fails inside this context."""
     before = _checksum(output)
     try:
         yield
@@ -121,7 +121,7 @@ def _checksum(output: str | os.PathLike[str]) -> str | None:
 
 
 def saving(recipe: Recipe, seed: int | None) -> dict[str, Any]:
-    """The arguments of `save`; None for what is not said."""
+    """The arguments of `save`; None for those not given."""
     return {
         "rows_per_part": recipe.rows_per_part,
         "help": None if recipe.help_tables == "all" else recipe.help_tables,

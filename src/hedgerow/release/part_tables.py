@@ -23,7 +23,7 @@ from hedgerow.verify.parts import PARTED, SHARED
 
 
 def split_release(release: Release, rows_per_part: int) -> Iterator[tuple[int, Release]]:
-    """Cut a release into parts of whole groups, of about so many rows; with each the number of its first group."""
+    """Cut a release into parts of whole groups with about `rows_per_part` rows; yield each with its first group."""
     if rows_per_part < 1:
         raise ParameterError("'rows_per_part' must be at least 1.")
     if set(release.tables) - set(PARTED) - set(SHARED):
@@ -105,7 +105,7 @@ def _renumber(table: pa.Table, names: Sequence[str], first: int, wide: bool) -> 
 
 
 def sample_groups(release: Release, rows: int) -> Release:
-    """About so many rows of a bundle in parts, in memory: the first groups of every part; all of it, where it is small.
+    """A sample of about `rows` rows of a bundle in parts: the first groups of every part, or all of a small one.
 
     Group numbers inside a part are random, so that these are groups drawn at random from each part.
     """

@@ -193,8 +193,8 @@ def seal(
         for name in SHARED
         if name in release.tables
     }
-    told = readme(release, {} if helper is None else {"help": helper}, parts=0 if is_whole else len(ordered), help=help)
-    files |= {name: _write_text(system, f"{place}/{name}", text.encode()) for name, text in pages(told).items()}
+    page = readme(release, {} if helper is None else {"help": helper}, parts=0 if is_whole else len(ordered), help=help)
+    files |= {name: _write_text(system, f"{place}/{name}", text.encode()) for name, text in pages(page).items()}
     listed = tuple(written.part for written in ordered)
     manifest = (
         describe(release.published, files, __version__)

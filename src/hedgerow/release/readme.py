@@ -100,9 +100,9 @@ def _in_parts(page: str, release: Release, parts: int, help: str) -> str:
         page = page.replace(f'pd.read_parquet("{name}.parquet")', read)
         page = page.replace(f'read_parquet("{name}.parquet")', f'collect(open_dataset(Sys.glob("{file}")))')
     page = page.replace("```python\nimport pandas", "```python\nimport glob\n\nimport pandas")
-    told = _PARTS.format(parts=f"{parts:,} part{'' if parts == 1 else 's'}")
+    sentence = _PARTS.format(parts=f"{parts:,} part{'' if parts == 1 else 's'}")
     needs = "" if release.form.is_altered else _NEEDS[help]
-    return page.replace("What is in this folder\n", f"What is in this folder\n\n{told}{needs}\n\n", 1)
+    return page.replace("What is in this folder\n", f"What is in this folder\n\n{sentence}{needs}\n\n", 1)
 
 
 def what_was_done(release: Release) -> str:

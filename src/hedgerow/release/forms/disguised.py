@@ -13,7 +13,7 @@ Where groups follow the target only within a shift, the table `implied` holds th
 every branch that a group divides, how many of its subdomains lie below each child; a child that is not listed has none.
 
 Without fake values there is one table, `release`. With them there are more subdomains than rows: `quasi` and
-`sensitive` are joined by the group, and which subdomains of a group belong to nobody is not told.
+`sensitive` are joined by the group, and which subdomains of a group belong to nobody is not published.
 """
 
 from __future__ import annotations
