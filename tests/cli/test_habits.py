@@ -390,7 +390,7 @@ def test_a_population_that_cannot_be_writes_nothing(folder, population):
 
 
 def test_a_population_is_read_as_the_table_is(folder):
-    """What was declared for the table holds for the population; types of columns that it does not have do not matter."""
+    """What was declared for the table holds for it; types of columns that it does not have do not matter."""
     (folder / "all.csv").write_text("age;sex\n" + "".join(f"{20 + n % 20};f\n" for n in range(100)))
     (folder / "some.csv").write_text("age;sex;pay\n" + "".join(f"{20 + n % 20};f;{n}\n" for n in range(40)))
     flags = ("--quasi", "age,sex", "--sensitive", "pay", "--method", "ke", "--k", "2", "--e", "1", "--out", "new")
