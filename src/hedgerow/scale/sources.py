@@ -9,6 +9,7 @@ passes, and rows come in batches through a cursor of the server.
 from __future__ import annotations
 
 import codecs
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -119,8 +120,8 @@ def _relation(connection: Any, source: object) -> str:
     if isinstance(source, str | Path):
         path = Path(text)
         # DuckDB would read the values of all files as the types of the first one.
-        files = [Path(file) for file in open_folder(path).files] if path.is_dir() else [existing_file(path)]
-        hive = path.is_dir() and any("=" in str(file.relative_to(path)) for file in files)
+        files = [Path(file) for file in open_folder(path).files] if os.path.isdir(path) else [existing_file(path)]
+        hive = os.path.isdir(path) and any("=" in str(file.relative_to(path)) for file in files)
         return f"read_parquet([{', '.join(map(_text, files))}], hive_partitioning = {str(hive).lower()})"
     from hedgerow.table import read_table
 
@@ -346,7 +347,7 @@ def _delimited_files(source: object) -> list[Path] | None:
     if not isinstance(source, str | Path) or "#" in str(source):
         return None
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(path):
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _DELIMITED)
         return files if files and not any(path.rglob("*.parquet")) else None
     return [existing_file(path)] if path.suffix.lower() in _DELIMITED else None
