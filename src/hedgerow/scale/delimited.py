@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +13,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.errors import InputError, ParameterError
-from hedgerow.scale.duck_source import DuckSource
+from hedgerow.scale.duck_source import DuckSource, require_apart
 from hedgerow.scale.engine import Distinct
-from hedgerow.scale.passes import quote_text
+from hedgerow.scale.passes import quote_files, quote_text
 from hedgerow.table.checks import BLANKS, attempt, existing_file
 from hedgerow.table.csv import Dialect, find_dialect, to_utf8
 from hedgerow.table.options import ReadOptions, require_columns
+from hedgerow.table.read import READERS
+from hedgerow.table.sources import is_database
 from hedgerow.table.typed import MISSING, has_decimals, type_declared
 
 __all__ = ["CsvSource", "delimited_files"]
 
 _DELIMITED = (".csv", ".tsv")
+"""Endings of the files that are looked for in a folder, where a text may be anything."""
 _HEAD = 1 << 20
 
 
@@ -39,11 +43,12 @@ class CsvSource(DuckSource):
             raise InputError("The files differ in their columns or delimiters; a table needs one kind.")
         first = dialects[0]
         require_columns(first.names, asked.types)
+        require_apart(first.names)
         columns = ", ".join(f"{quote_text(name)}: 'VARCHAR'" for name in first.names)
         quote = quote_text(first.quote)
         super().__init__(
             connection,
-            f"read_csv([{', '.join(map(quote_text, files))}], auto_detect = false, "
+            f"read_csv({quote_files(files)}, auto_detect = false, "
             f"header = {str(first.has_header).lower()}, null_padding = false, "
             f"encoding = '{'latin-1' if self._encoding else 'utf-8'}', "
             f"delim = {quote_text(first.delimiter)}, quote = {quote}, escape = {quote}, columns = {{{columns}}})",
@@ -109,13 +114,13 @@ def _decode(text: str, encoding: str) -> str:
 
 def delimited_files(source: object) -> list[Path] | None:
     """The delimited files that a path names: one, or those of a folder that holds no Parquet files."""
-    if not isinstance(source, str | Path) or "#" in str(source):
+    if not isinstance(source, str | Path) or is_database(str(source)):
         return None
     path = Path(source)
     if path.is_dir():
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _DELIMITED)
         return files if files and not any(path.rglob("*.parquet")) else None
-    return [existing_file(path)] if path.suffix.lower() in _DELIMITED else None
+    return [existing_file(path)] if READERS.get(path.suffix.lower(), "").startswith("csv.") else None
 
 
 def _dialect(file: Path, asked: ReadOptions) -> Dialect:
@@ -130,5 +135,8 @@ def _dialect(file: Path, asked: ReadOptions) -> Dialect:
         except UnicodeDecodeError:
             raise InputError(f"'{file.name}' is not UTF-8; declare its encoding, or convert it to Parquet.") from None
     quote = "" if asked.quote == "none" else asked.quote or '"'
-    found = find_dialect(to_utf8(head, asked.encoding), asked.delimiter, header=asked.header is not False, quote=quote)
+    text = to_utf8(head, asked.encoding)
+    if re.match(rb"[ \t]*[\r\n]", text):  # DuckDB would take that line for the names, or for a row
+        raise InputError(f"'{file.name}' begins with an empty line; remove it, or convert the file to Parquet.")
+    found = find_dialect(text, asked.delimiter, header=asked.header is not False, quote=quote)
     return replace(found, start=0)

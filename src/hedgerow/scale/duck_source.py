@@ -1,10 +1,12 @@
 """Tables that DuckDB reads in passes: Parquet files and folders, tables of its own, frames.
 
-DuckDB keeps to its share of memory, and spills into the folder that it was given.
+DuckDB keeps to its share of memory, and spills into the folder that it was given. Which files, columns and types a
+table has is decided as in memory, by Arrow; DuckDB reads them, and has no say in it.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,17 +18,19 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import InputError
 from hedgerow.scale.engine import Distinct
-from hedgerow.scale.passes import quote_name, quote_text, run_step
+from hedgerow.scale.passes import quote_files, quote_name, quote_text, run_step
 from hedgerow.table.checks import attempt, check_names, existing_file
-from hedgerow.table.sources import open_folder
+from hedgerow.table.flat import check_type, without_index
+from hedgerow.table.read import READERS
+from hedgerow.table.sources import PACKED, open_parquet
 
-__all__ = ["DuckSource", "relation_of"]
+__all__ = ["DuckSource", "open_duckdb", "require_apart"]
 
 _SAMPLE = 1 << 18
 
 
-def relation_of(connection: Any, source: object) -> str:
-    """The source as DuckDB calls it in a FROM clause."""
+def open_duckdb(connection: Any, source: object) -> DuckSource:
+    """A file or folder of Parquet, `duckdb:file#table`, or a frame."""
     text = str(source)
     if isinstance(source, str) and text.startswith("duckdb:"):
         file, sign, name = text.removeprefix("duckdb:").rpartition("#")
@@ -34,13 +38,9 @@ def relation_of(connection: Any, source: object) -> str:
             raise InputError("A database needs the name of a table behind '#': duckdb:file#table.")
         opened = "The DuckDB database cannot be opened; it may be damaged, newer, or in use elsewhere."
         attempt(lambda: connection.execute(f"ATTACH {quote_text(existing_file(file))} AS source (READ_ONLY)"), opened)
-        return "source." + ".".join(map(quote_name, name.split(".")))
+        return DuckSource(connection, "source." + ".".join(map(quote_name, name.split("."))))
     if isinstance(source, str | Path):
-        path = Path(text)
-        # DuckDB would read the values of all files as the types of the first one.
-        files = [Path(file) for file in open_folder(path).files] if path.is_dir() else [existing_file(path)]
-        hive = path.is_dir() and any("=" in str(file.relative_to(path)) for file in files)
-        return f"read_parquet([{', '.join(map(quote_text, files))}], hive_partitioning = {str(hive).lower()})"
+        return _open_parquet(connection, Path(text))
     from hedgerow.table import read_table
 
     table = read_table(source)
@@ -48,18 +48,41 @@ def relation_of(connection: Any, source: object) -> str:
     for name, texts in table.untrimmed.items():  # texts as they came in, so that those that become one are counted
         arrow = arrow.set_column(arrow.column_names.index(name), name, texts)
     connection.register("source", arrow)
-    return "source"
+    return DuckSource(connection, "source", arrow.schema)
+
+
+def _open_parquet(connection: Any, path: Path) -> DuckSource:
+    if path.is_file() and path.suffix.lower() in (*PACKED, *READERS) and path.suffix.lower() not in _PARQUET:
+        raise InputError(f"'{path.name}' is of a kind that is read in memory alone; convert it to Parquet.")
+    found = open_parquet(path)
+    own = next(found.get_fragments()).physical_schema.names
+    keys = [field for field in found.schema if field.name not in own]
+    depths = {len(Path(file).relative_to(path).parts) if path.is_dir() else 1 for file in found.files}
+    if keys and len(depths) > 1:
+        raise InputError(f"The files in '{path.name}' lie at different depths below it; a table needs one kind.")
+    kinds = ", ".join(f"{quote_text(key.name)}: {_KEY_TYPES.get(key.type, 'VARCHAR')}" for key in keys)
+    hive = f"hive_partitioning = true, hive_types = {{{kinds}}}" if keys else "hive_partitioning = false"
+    files = quote_files([Path(file) for file in found.files])
+    places = without_index(found.schema)
+    return DuckSource(connection, f"read_parquet({files}, {hive})", pa.schema([found.schema.field(n) for n in places]))
+
+
+_KEY_TYPES = {pa.int32(): "INTEGER", pa.int64(): "BIGINT"}
+"""Types that Arrow finds in the names of folders, where they are no texts."""
+_PARQUET = [ending for ending, reader in READERS.items() if reader.startswith("parquet.")]
 
 
 class DuckSource:
-    """A table that DuckDB reads."""
+    """A table that DuckDB reads; `schema` says what it holds, where DuckDB is not the one who knows."""
 
-    def __init__(self, connection: Any, relation: str) -> None:
+    def __init__(self, connection: Any, relation: str, schema: pa.Schema | None = None) -> None:
         self._connection, self._relation, self._where = connection, relation, ""
         missing = "The table cannot be read: it is not there, or it is damaged."
         described = attempt(lambda: self._connection.sql(f"SELECT * FROM {self._relation} LIMIT 0"), missing)
-        self.names: tuple[str, ...] = tuple(described.columns)
+        self.names: tuple[str, ...] = tuple(described.columns if schema is None else schema.names)
+        self._types = {} if schema is None else {field.name: field.type for field in schema}
         check_names(self.names)
+        require_apart(self.names)
 
     def head(self, column: str) -> pa.Array:
         """One value of a column."""
@@ -75,6 +98,7 @@ class DuckSource:
 
     def distinct(self, column: str, most: int) -> Distinct | None:
         """The distinct values of a column and the rows of each; None for more than about `most`."""
+        self._require_type(column)
         name, rows = quote_name(column), f"FROM {self._relation}{self._where}"
         sample = self._number(f"SELECT count(DISTINCT v) FROM (SELECT {name} AS v {rows} LIMIT {_SAMPLE})")
         if sample > _SAMPLE // 4 and self._number(f"SELECT approx_count_distinct({name}) {rows}") > 1.1 * most:
@@ -114,6 +138,16 @@ class DuckSource:
             table = pa.Table.from_batches([batch])
             yield pa.table([_flat(column) for column in table.columns], names=columns)
 
+    def _require_type(self, column: str) -> None:
+        """Refuse a column of a type that memory refuses, or that DuckDB would read as another."""
+        if (kind := self._types.get(column)) is None:
+            return
+        check_type(kind, column)
+        if isinstance(kind, pa.Decimal256Type):
+            raise InputError(
+                f"Column '{column}' has room for decimals of more than 38 digits; give it a narrower type."
+            )
+
     def _column(self, statement: str) -> pa.Array:
         return _flat(self._table(statement).column(0))
 
@@ -122,6 +156,16 @@ class DuckSource:
 
     def _table(self, statement: str) -> pa.Table:
         return run_step(lambda: self._connection.sql(statement).to_arrow_table())
+
+
+def require_apart(names: Sequence[str]) -> None:
+    """Refuse names that differ in case alone, which DuckDB takes for one."""
+    uses = Counter(name.casefold() for name in names)
+    if alike := [name for name in names if uses[name.casefold()] > 1]:
+        raise InputError(
+            f"The names of the columns {', '.join(map(repr, alike))} differ in case alone, which is told apart in "
+            "memory alone; rename them."
+        )
 
 
 def _flat(column: pa.ChunkedArray) -> pa.Array:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, is_interrupt
 from hedgerow.scale.engine import Distinct
 
-__all__ = ["PassSource", "quote_name", "quote_text", "run_step"]
+__all__ = ["PassSource", "quote_files", "quote_name", "quote_text", "run_step"]
 
 T = TypeVar("T")
 
@@ -73,6 +75,12 @@ def _sentence(kind: str, text: str) -> HedgerowError:
             "The file holds signs that its encoding has between 128 and 159, such as the euro sign of cp1252, which "
             "are read in memory alone; convert it to UTF-8 or Parquet."
         )
+    if (line := re.search(r"CSV Error on Line: (\d+)|CSV Parser state machine", text)) is not None:
+        return InputError(
+            f"{f'Line {line[1]}' if line[1] else 'A line'} of a delimited file cannot be read: it has more or fewer "
+            "cells than the first line, a quote that is not closed, or another line end; repair it, or convert the "
+            "file to Parquet."
+        )
     if kind == "OutOfMemoryException":
         return OutOfMemory("The memory limit is too small to count this table; allow more (--memory).")
     return InputError("The table cannot be read; it may be damaged, or it changed while it was read.")
@@ -86,3 +94,9 @@ def quote_name(name: str) -> str:
 def quote_text(text: object) -> str:
     """A text as SQL writes it."""
     return "'" + str(text).replace("'", "''") + "'"
+
+
+def quote_files(files: Sequence[Path]) -> str:
+    """A list of files as DuckDB reads it: signs that would make a pattern of a name stand for themselves."""
+    plain = (re.sub(r"[*?[]", r"[\g<0>]", str(file)) for file in files)
+    return f"[{', '.join(map(quote_text, plain))}]"

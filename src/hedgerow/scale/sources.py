@@ -16,7 +16,7 @@ import pyarrow as pa
 from hedgerow.cores import cores
 from hedgerow.errors import InputError
 from hedgerow.scale.delimited import CsvSource, delimited_files
-from hedgerow.scale.duck_source import DuckSource, relation_of
+from hedgerow.scale.duck_source import open_duckdb
 from hedgerow.scale.engine import Distinct
 from hedgerow.scale.passes import PassSource
 from hedgerow.scale.server import open_server
@@ -56,7 +56,7 @@ def open_source(
             yield CsvSource(connection, files, asked)
             return
         require_known("a table of a database, a frame or Parquet files", set(), asked)
-        opened = DuckSource(connection, relation_of(connection, source))
+        opened = open_duckdb(connection, source)
         yield ReadSource(opened, asked) if asked.given_options() else opened
 
 

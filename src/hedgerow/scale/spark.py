@@ -39,7 +39,6 @@ from hedgerow.scale.spark_tasks import (
     ScatterWork,
     Share,
     add_tasks,
-    normal,
     shares_of,
 )
 from hedgerow.table.checks import check_names
@@ -95,7 +94,7 @@ class ClusterEngine(ScaleEngine):
     def head(self, column: str) -> pa.Array:
         """One value of a column."""
         with plain_errors():
-            return _one(self._select([column]).limit(1).toArrow().column(0))
+            return self._select([column]).limit(1).toArrow().column(0).combine_chunks()
 
     def count_rows(self) -> int:
         """How many rows there are, without those that are left out."""
@@ -141,7 +140,7 @@ class ClusterEngine(ScaleEngine):
         counted = self._frame.groupBy(own).count().limit(most + 1).toArrow()
         if counted.num_rows > most:
             return None
-        return _one(counted.column(0)), counted.column(1).to_numpy().astype(np.int64)
+        return counted.column(0).combine_chunks(), counted.column(1).to_numpy().astype(np.int64)
 
     def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
         """Count the combinations of several columns' values; None if there are more than `most`."""
@@ -150,7 +149,7 @@ class ClusterEngine(ScaleEngine):
             counted = grouped.limit(most + 1).toArrow()
         if counted.num_rows > most:
             return None
-        values = pa.table([_one(column) for column in counted.columns[:-1]], names=list(columns))
+        values = pa.table([column.combine_chunks() for column in counted.columns[:-1]], names=list(columns))
         return values, counted.column(len(columns)).to_numpy().astype(np.int64)
 
     def leave_out(self, values: Mapping[str, pa.Array]) -> None:
@@ -251,10 +250,6 @@ class ClusterEngine(ScaleEngine):
         finally:
             for name, value in kept.items():
                 self._session.conf.unset(name) if value is None else self._session.conf.set(name, value)
-
-
-def _one(column: pa.ChunkedArray) -> pa.Array:
-    return normal(column.combine_chunks())
 
 
 def _conditions(own: str, listed: pa.Array) -> Iterator[str]:

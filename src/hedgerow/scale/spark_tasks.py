@@ -33,7 +33,6 @@ __all__ = [
     "ScatterWork",
     "Share",
     "add_tasks",
-    "normal",
     "shares_of",
 ]
 
@@ -271,12 +270,7 @@ def _name_batches(names: Sequence[str], batches: Batches) -> Iterator[pa.Table]:
     """The batches of a task, under the names of the table."""
     for batch in batches:
         if batch.num_rows:
-            yield pa.table([normal(column) for column in batch.columns], names=list(names))
-
-
-def normal(column: pa.Array) -> pa.Array:
-    """Values as Spark's groups show them, which do not tell zero from negative zero."""
-    return pc.add(column, 0.0) if pa.types.is_floating(column.type) else column
+            yield pa.table(batch.columns, names=list(names))
 
 
 @contextmanager
