@@ -402,6 +402,8 @@ def main(arguments: list[str]) -> None:
         file = FOLDER / "releases.json"
         found = json.loads(file.read_text()) if file.exists() else {}
         for name, manifest, tables in published(found):
+            if name in found:
+                continue
             plain = {key: _plain(table) for key, table in tables.items()}
             found[name] = {"manifest": manifest | {"files": {}}, "tables": plain}
         file.write_text("{" + ",\n".join(f"{json.dumps(name)}: {json.dumps(found[name])}" for name in found) + "}\n")
