@@ -80,7 +80,7 @@ def certify(
         click.secho(f"not certified: {error}", fg="red", err=True)
         sys.exit(1)
     page, data = certificates.write(issued, out)
-    put_json(lambda: json.loads(data.read_text()))
+    put_json(lambda: json.loads(data.read_bytes()))
     console().print(_summary(issued, page, data))
 
 

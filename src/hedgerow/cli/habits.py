@@ -38,6 +38,8 @@ class Output(click.Path):
             return path
         from hedgerow.table.checks import require_writable
 
+        if not os.fspath(value):
+            raise ParameterError("A place to write is named by an empty text, which would be the folder you are in.")
         if self.ending and path.suffix.lower() != self.ending:
             raise ParameterError(f"'{path.name}' must end in {self.ending}; no other file is overwritten.")
         require_writable(path, is_folder=self.kind == "folder", makes_folders=self.kind != "file")
@@ -101,6 +103,8 @@ def _run(callback: Callable[..., Any] | None) -> Callable[..., Any]:
 
 def _check_places(context: click.Context) -> None:
     """Refuse to write over what is read, twice to the same place, into a release or over a ledger."""
+    from hedgerow.release.folder import require_outside_bundles
+
     read: list[Path] = []
     written: list[Path] = []
     for parameter in context.command.params:
@@ -112,8 +116,7 @@ def _check_places(context: click.Context) -> None:
     for number, place in enumerate(written):
         if place in read or place in written[:number] or any(_is_same(place, other) for other in read):
             raise ParameterError(f"'{place.name}' is given twice: writing it would overwrite another input or output.")
-        if (place.parent / "manifest.json").is_file():
-            raise ParameterError(f"'{place.name}' would lie inside a release, which must stay as it was published.")
+        require_outside_bundles(place)
         if _is_ledger(place):
             raise ParameterError(f"'{place.name}' is a ledger, which is never overwritten.")
 

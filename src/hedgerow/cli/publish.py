@@ -163,7 +163,7 @@ def publish(
                 overwrite=overwrite,
                 seed=seed,
                 allow_insecure=allow_insecure,
-                measuring=Measuring(threshold, _population(population)),
+                measuring=Measuring(threshold, _population(population, recipe)),
             )
     except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
@@ -173,17 +173,22 @@ def publish(
         raise type(error)(f"{error} They are: {', '.join(map(str, named))}.") from None
 
 
-def _population(text: str | None) -> int | Table | None:
-    """A number of people, or a table of them."""
+def _population(text: str | None, recipe: Recipe) -> int | Table | None:
+    """A number of people, or a table of them; the declarations by which the table is read hold for it, too."""
     from hedgerow.table import read_table
 
     if text is None or text.replace(",", "").isdecimal():
         return None if text is None else int(text.replace(",", ""))
-    return read_table(text)
+    reading: dict[str, Any] = dict(recipe.reading)
+    if "types" in reading:  # it need not have the other columns
+        reading["types"] = {name: kind for name, kind in reading["types"].items() if name in recipe.roles.quasi}
+    return read_table(text, **reading)
 
 
 def _check_population(measuring: Measuring | None, source: Table, recipe: Recipe) -> None:
     """Refuse a population that cannot be that of the table, before anything is published."""
+    from hedgerow.utility.summary import require_comparable
+
     population = None if measuring is None else measuring.population
     if population is None:
         return
@@ -193,7 +198,7 @@ def _check_population(measuring: Measuring | None, source: Table, recipe: Recipe
             f"'population' must be at least the {source.num_rows:,} rows of the sample; nothing was written."
         )
     if not isinstance(population, int):
-        population.select(recipe.build_schema(source.names).quasi)  # refuses a column that it does not have
+        require_comparable(source, population, recipe.build_schema(source.names).quasi)
 
 
 def show_plan(recipe: Recipe) -> None:

@@ -94,7 +94,7 @@ def read_contents(path: Path) -> Contents:
         contents = msgspec.json.decode(path.read_bytes(), type=Contents)
     except FileNotFoundError:
         return Contents(token(32))
-    except (msgspec.DecodeError, OSError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, OSError, ValueError, RecursionError):  # ValueError: no file has such a name
         raise BundleError(f"'{path.name}' is not a ledger that can be read; nothing is published without it.") from None
     if contents.format != _FORMAT:
         raise BundleError(f"'{path.name}' has a format that this version does not read; it reads {_FORMAT!r}.")

@@ -85,7 +85,7 @@ HELP: dict[str, str | dict[str, str]] = {
     "r": "probability at most 1/r, even for an attacker who already knows how values are distributed",
     "knowledge": "what such an attacker knows (Python only)",
     "model": "what such an attacker reasons about: binary (the protected values) or full (every value)",
-    "protect": "the values to protect; by default every value",
+    "protect": "the values to protect, separated by commas; by default every value",
     "max_suppressed": "maximum share of rows to suppress",
     "target": {
         "target": "distribution to publish instead: uniform, normal, zipf or source",

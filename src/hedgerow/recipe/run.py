@@ -85,7 +85,7 @@ def publish_recipe_in_blocks(
         raise ParameterError("'master' is the address of a Spark cluster; set the engine to spark, or leave it out.")
     method = recipe.build_method()
     if recipe.engine == "spark":
-        from hedgerow.scale.spark import frame_of, open_session
+        from hedgerow.scale.spark_session import frame_of, open_session
 
         session = open_session(recipe.master)
         try:

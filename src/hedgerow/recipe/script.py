@@ -75,7 +75,7 @@ def _script_blocks(recipe: Recipe, seed: int | None) -> tuple[list[str], list[st
         opened = f"table = frame_of({recipe.table!r}, open_session({recipe.master!r}))"
         return [
             "import hedgerow as hr",
-            "from hedgerow.scale.spark import frame_of, open_session",
+            "from hedgerow.scale.spark_session import frame_of, open_session",
             "",
             opened,
         ], publishing

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BrokenPromise
+from hedgerow.exact import fraction_text
 
 __all__ = ["CRITERIA", "check_parameters", "is_columns", "is_number", "is_whole"]
 
@@ -32,8 +33,11 @@ Rule = Callable[[object], bool]
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a text that holds a decimal or a ratio of limited length."""
-    return isinstance(value, str) and bool(_NUMBER.fullmatch(value))
+    """Tell whether a value is a text that holds a decimal or a ratio of limited length, as a fraction is written."""
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        return False
+    exact = Fraction(value)
+    return value in (fraction_text(exact), str(exact))
 
 
 def is_whole(least: int, most: int = _MOST_WHOLE) -> Rule:
