@@ -18,8 +18,7 @@ import msgspec
 
 from hedgerow._version import __version__
 from hedgerow.errors import BundleError
-from hedgerow.release.folder import FileEntry
-from hedgerow.verify.values import Guarantee
+from hedgerow.verify.values import FileEntry, Guarantee
 
 FORMAT = "hedgerow-certificate/1"
 

@@ -19,8 +19,6 @@ from hedgerow.errors import InputError
 from hedgerow.ledger.fingerprint import missing_row, pieces, table_mark
 from hedgerow.ledger.store import map_hashes
 
-__all__ = ["ColumnSets", "StreamedHashes"]
-
 ColumnSets = Sequence[tuple[str, ...]]
 
 _MOST = 1 << 21

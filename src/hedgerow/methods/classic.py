@@ -23,8 +23,6 @@ from hedgerow.release import Guarantee
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
 
-__all__ = ["DIVERSITIES", "Classic", "require_groups"]
-
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Schema
     from hedgerow.table import Table
 
-__all__ = ["FrontierPoint", "Recommendation", "Setting", "frontier", "pareto_points", "recommend", "settings_for"]
-
 _DIVERSITIES = (2, 3, 5)
 _SIZES = (5, 10, 25)
 _ROWS = 10_000

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from hedgerow.scale.coding import CountedTable
     from hedgerow.schema import Hierarchy, Schema
 
-__all__ = ["FullDomain", "LevelGroups"]
-
 
 @dataclass(frozen=True)
 class FullDomain(Classic):

@@ -34,16 +34,6 @@ from hedgerow.release.release import free_name
 from hedgerow.scale.coding import Coder, ColumnClass, CountedTable, RowMark, codes_of
 from hedgerow.scale.dealing import Placing, draw_tables
 
-__all__ = [
-    "BlockBuckets",
-    "KnownPeople",
-    "SeriesClasses",
-    "count_doubles",
-    "divide_buckets",
-    "known_people",
-    "with_newcomers",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class KnownPeople:

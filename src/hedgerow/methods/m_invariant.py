@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from hedgerow.methods.scaled import BlockPlan
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["GROUPINGS", "MInvariant"]
-
 GROUPINGS = ("blind", "near")
 
 

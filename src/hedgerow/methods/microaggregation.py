@@ -40,8 +40,6 @@ from hedgerow.release.forms.perturbed import PERTURBED, publish_perturbed
 if TYPE_CHECKING:
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["Microaggregation"]
-
 
 @dataclass(frozen=True)
 class Microaggregation(Method):

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["Noise"]
-
 
 @dataclass(frozen=True)
 class Noise(Method):

@@ -51,8 +51,6 @@ from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.verify.target import Counts, covering_nodes, spans, trees_of
 
-__all__ = ["PARTITIONS", "Personal", "check_nodes", "named_nodes", "require_consent"]
-
 PARTITIONS: dict[str, Callable[[Wishes], list[Bundle]]] = {
     "one": one_group,
     "top_down": personal_top_down,

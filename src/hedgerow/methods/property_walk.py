@@ -13,40 +13,33 @@ From a plan to a replaced column: walk its blocks, write down its properties, me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import is_numeric
+from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
+from hedgerow.attack.finding import Rate
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of_rows, require_protected
 from hedgerow.parameters import read_names
-from hedgerow.partition.walk.kept import Kept, Settings, plan_column
-from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.substituted import PROPERTY_KINDS
-
-if TYPE_CHECKING:
-    from hedgerow.attack.finding import Rate
-    from hedgerow.schema import Schema
-from collections.abc import Callable
-from typing import Any
-
-from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
-from hedgerow.attack.finding import Rate
 from hedgerow.partition.walk.chain import sparse_rows
-from hedgerow.partition.walk.kept import Block, blocks
+from hedgerow.partition.walk.kept import Block, Kept, Settings, blocks, plan_column
 from hedgerow.partition.walk.parallel import walk_blocks
 from hedgerow.randomness import Keys
+from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.substituted import PropertyTerms
+from hedgerow.verify.names import PROPERTY_KINDS
 
-__all__ = ["LAYOUTS", "PropertyWalk", "Replaced", "measure_attack", "walk_column"]
+if TYPE_CHECKING:
+    from hedgerow.schema import Schema
 
 LAYOUTS = ("runs", "scattered", "rows")
 

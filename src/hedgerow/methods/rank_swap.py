@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from hedgerow.scale.coding import CountedTable
     from hedgerow.schema import Schema
 
-__all__ = ["RankSwap"]
-
 
 @dataclass(frozen=True)
 class RankSwap(Method):

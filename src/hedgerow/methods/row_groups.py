@@ -32,28 +32,6 @@ if TYPE_CHECKING:
     from hedgerow.release.forms import Form
     from hedgerow.schema import Hierarchy
 
-__all__ = [
-    "GROUPINGS",
-    "Axes",
-    "asked_columns",
-    "axes_of",
-    "check_form",
-    "check_grouping",
-    "check_several",
-    "column_list",
-    "constant",
-    "diverse_labels",
-    "frequency_guarantee",
-    "part_clusters",
-    "quasi_codes",
-    "release_of",
-    "release_of_rows",
-    "require_complete",
-    "require_protected",
-    "require_squares",
-    "sensitive_codes",
-]
-
 _LARGEST = 1e140
 
 
