@@ -15,9 +15,21 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.exact import DecimalGrid
-from hedgerow.verify import boxes, graph, groupwise, holding, ke, manifest, parts, proximity, structure, verify_bundle
+from hedgerow.verify import (
+    boxes,
+    graph,
+    groupwise,
+    holding,
+    ke,
+    manifest,
+    parts,
+    proximity,
+    robust,
+    structure,
+    verify_bundle,
+)
 from hedgerow.verify.__main__ import main
-from hedgerow.verify.frequency import _count_broken, _count_crowded, joint, value_codes
+from hedgerow.verify.frequency import _count_broken, _count_crowded, check_noise, joint, value_codes
 from hedgerow.verify.graph import count_ends, count_known, edge_classes, is_function, numbers_of
 from hedgerow.verify.groupwise import _below_log, _count_pairs, _distinct, _is_near, _reaches
 from hedgerow.verify.help import _check_between, _is_same, _reverse, _sums, _ticks, _Values
@@ -869,3 +881,21 @@ def test_tables_of_trees(table, reason):
     else:
         trees = trees_of(release)
         assert trees.parents.tolist() == [-1 if parent is None else parent for parent in table["parent"]]
+
+
+@pytest.mark.parametrize("gap", ["a", "b", None])
+def test_no_replaced_column_has_gaps(gap):
+    """One of two is enough."""
+    columns = {name: [1.5, None if name == gap else 2.5] for name in ("a", "b")}
+    release = SimpleNamespace(tables={"release": pa.table(columns)}, guarantee=SimpleNamespace(columns=("a", "b")))
+    assert _passes(lambda: check_noise(release)) == (gap is None)
+
+
+def test_the_rows_of_protected_sets_are_limited(monkeypatch):
+    """As many as the limit says are counted."""
+    guarantee = SimpleNamespace(parameters={"protect": '[["a"], ["a", "b"]]'})
+    release = SimpleNamespace(guarantee=guarantee, whole=None)
+    for limit, fits in ((7, True), (6, False)):
+        monkeypatch.setattr(robust, "_MOST_COUNTED", limit)
+        values, ends = pa.array(["a", "b", "c"]), np.array([0, 2, 5, 9])
+        assert _passes(lambda: robust._protected_codes(release, values, ends)) == fits  # noqa: B023
