@@ -319,6 +319,7 @@ def test_neighbours_at_their_borders():
     assert largest_cover(reach, counts) == 4
     assert (largest_m(reach, counts), largest_m(reach, np.zeros(5, np.int64))) == (2, 0)
     assert largest_cover(same_value(5), counts) == 3
+    assert largest_cover(same_value(5), 0 * counts) == 0
     require_proximity(reach, counts, m=2)
     for m, said in (
         (3, "1/3 is out of reach for 'pay': 4 of 8 rows lie so near each other that the largest m that works is 2."),

@@ -229,6 +229,17 @@ def test_sets_of_a_column_that_nobody_declared(boxes, tmp_path):
     assert "Sets are listed" in _refused(boxes, tmp_path)
 
 
+@pytest.mark.parametrize("number", [-1, -(2**31), 2**31 - 1, 100])
+def test_numbers_of_sets_that_are_far_apart(boxes, tmp_path, number):
+    """Rows are counted by them: a set called 2^31 - 1 took 16 GB for a release of sixteen rows."""
+    (name,) = (column for column in boxes.tables["release"].column_names if column.endswith("_set"))
+    for table, column in (("release", name), ("sets", "set")):
+        boxes.edit(
+            table, column, [number if value == 0 else value for value in boxes.tables[table][column].to_pylist()]
+        )
+    assert "from 0 on" in _refused(boxes, tmp_path)
+
+
 def test_a_target_is_checked_node_by_node(tmp_path):
     """A node whose ends are not those of the values below it."""
     forgery = _bundle(tmp_path, hr.TargetDistribution(target="uniform"), "pay")

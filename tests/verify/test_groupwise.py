@@ -1,6 +1,7 @@
 """The audit of the classic criteria refuses what a release does not keep, criterion by criterion."""
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -89,6 +90,19 @@ def test_presence_outside_its_bounds_is_refused():
     )
     with pytest.raises(BrokenPromise, match="share of members"):
         check_groupwise(dataclasses.replace(release, guarantee=stricter))
+
+
+@pytest.mark.parametrize(("value", "share"), [(True, 1), (False, 0), (1, 0), (0, 0), (7, 0), (1.0, 0), ("x", 0)])
+def test_members_of_a_column_of_one_value(value, share):
+    """True alone is everybody; of a number nobody knows the greater one, and 1 is no truth value."""
+    table, schema = pa.table({"q": range(8), "s": [value] * 8}), hr.Schema(quasi=["q"], sensitive="s")
+    for low, high in (("0", "0.5"), ("0.5", "1")):
+        method = hr.Mondrian(k=4, presence_low=low, presence_high=high)
+        if Fraction(low) <= share <= Fraction(high):
+            method.publish(table, schema).verify()
+        else:
+            with pytest.raises(hr.Infeasible):
+                method.publish(table, schema)
 
 
 def test_rows_of_a_generalized_group_look_alike():

@@ -3,6 +3,7 @@
 import itertools
 import random
 from collections import Counter, defaultdict
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from types import SimpleNamespace
@@ -11,11 +12,24 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.exact import DecimalGrid
-from hedgerow.verify import boxes, graph, groupwise, holding, ke, manifest, parts, proximity, structure
+from hedgerow.verify import (
+    boxes,
+    graph,
+    groupwise,
+    holding,
+    ke,
+    manifest,
+    parts,
+    proximity,
+    robust,
+    structure,
+    verify_bundle,
+)
 from hedgerow.verify.__main__ import main
-from hedgerow.verify.frequency import _count_broken, _count_crowded, joint, value_codes
+from hedgerow.verify.frequency import _count_broken, _count_crowded, check_noise, joint, value_codes
 from hedgerow.verify.graph import count_ends, count_known, edge_classes, is_function, numbers_of
 from hedgerow.verify.groupwise import _below_log, _count_pairs, _distinct, _is_near, _reaches
 from hedgerow.verify.help import _check_between, _is_same, _reverse, _sums, _ticks, _Values
@@ -31,8 +45,10 @@ from hedgerow.verify.target import (
     climb,
     covering_nodes,
     spans,
+    trees_of,
 )
 from hedgerow.verify.values import PublishedColumns, Whole, is_end, spread, total
+from tests.support.recorded import read_releases
 
 RNG = random.Random(5)
 SMALL = [[RNG.randrange(3) for _ in range(RNG.randrange(1, 9))] for _ in range(60)]
@@ -756,3 +772,130 @@ def test_mass_that_crosses_gaps():
     assert equal == [Fraction(1, 2), Fraction(1, 4)]
     two = list(groupwise._by_levels(column, [np.arange(3), np.array([0, 0, 1])]))
     assert two == [(Fraction(1, 2) + Fraction(1, 3)) / 2, (Fraction(1, 4) + Fraction(1, 6)) / 2]
+
+
+# --- limits by their names --------------------------------------------------------------------------------------------
+
+
+def test_names_and_their_lengths_are_limited(monkeypatch):
+    """As many and as long as the limit says; one more is refused."""
+    recorded = read_releases()[0].subject
+    names = [*recorded.columns.all, recorded.group_column]
+    structure.check_structure(recorded)
+    for limit, value in (("_MOST_COLUMNS", len(names)), ("_LONGEST_NAME", max(map(len, names)))):
+        for less, fits in ((0, True), (1, False)):
+            with monkeypatch.context() as patched:
+                patched.setattr(structure, limit, value - less)
+                assert _passes(lambda: structure.check_structure(recorded)) == fits
+    nameless = replace(recorded.columns, plain=(*recorded.columns.plain, ""))
+    assert not _passes(lambda: structure._check_claims(replace(recorded, columns=nameless)))
+
+
+def test_sizes_of_graphs_are_limited():
+    """Whole numbers from 1, counts from 0, up to 2^40."""
+    assert [graph._is_size(value) for value in (0, 1, 2**40, 2**40 + 1, True, "1", 1.0, None)] == [
+        False,
+        True,
+        True,
+    ] + [False] * 5
+    assert [graph._is_size(value, least=0) for value in (-1, 0, False)] == [False, True, False]
+
+
+def test_sums_of_three_leave_64_bits():
+    """Below zero as above it."""
+    for number in (2**62 - 1, 1 - 2**62):
+        column = np.full(3, number, np.int64)
+        values = _Values(column, column, Fraction(1), np.array([0]), np.array([3]), 0.0)
+        assert [int(n) for n in _sums(column, values)] == [number, 2 * number, 3 * number]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """An honest bundle."""
+    place = tmp_path_factory.mktemp("pieces") / "out"
+    table = pa.table({"age": range(8), "pay": [1, 2, 3, 4] * 2})
+    hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["age"], sensitive="pay")).save(place)
+    return place
+
+
+def test_files_of_a_bundle_are_limited(monkeypatch, folder, capsys):
+    """All are open at once up to a number of them; a manifest has so many bytes at most, and so has what is decoded."""
+    names = sorted(path.name for path in folder.iterdir())
+    for limit, is_later in ((len(names), False), (len(names) - 1, True)):
+        monkeypatch.setattr(holding, "_MOST_OPEN", limit)
+        with holding.hold(folder) as held:
+            assert (held.place is not None) == is_later
+            assert sorted(held.files) == ([n for n in names if not n.endswith(".parquet")] if is_later else names)
+        assert "follow from the published rows" in str(verify_bundle(folder))
+    size = (folder / "manifest.json").stat().st_size
+    for limit, fits in ((size, True), (size - 1, False)):
+        monkeypatch.setattr(holding, "_MOST_MANIFEST", limit)
+        assert (main([str(folder)]) == 0) == fits
+    assert "manifest.json has more than 0 MB, so it is not read" in capsys.readouterr().err
+    monkeypatch.setattr(holding, "_MOST_MANIFEST", size)
+    assert main([str(folder), "--max-bytes", "100"]) == 1
+    assert "announces more than 100 bytes" in capsys.readouterr().err
+    assert main([str(folder), "--max-bytes", "100000"]) == 0
+
+
+@pytest.mark.parametrize("helpers", [True, False])
+def test_helpers_are_read_where_they_are_asked_for(folder, helpers):
+    """And left out where they are not."""
+    with holding.hold(folder) as held:
+        opened = holding.open_held(held, helpers=helpers)
+    assert list(opened.helpers) == (["help"] if helpers else [])
+    assert sorted(opened.release.tables) == ["quasi", "sensitive"]
+    assert sorted(opened.pages) == ["README.md", "index.html"]
+
+
+@pytest.mark.parametrize(("table", "reason"), [
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0]}, ""),
+    ({"node": [0, 1, 2], "parent": [2, 2, -1], "weight": [1, 1, 0]}, "list trees"),
+    ({"node": [0, 2, 1], "parent": [2, 2, None], "weight": [1, 1, 0]}, "list trees"),
+    ({"node": [0, 1, 2], "parent": [0, 2, None], "weight": [1, 1, 0]}, "list trees"),
+    ({"node": [0, 1, 2], "parent": [3, 2, None], "weight": [1, 1, 0]}, "list trees"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [-1, 1, 0]}, "list trees"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [2**62 - 1, 0, 0]}, "too large"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [2**61, 2**61 - 2**10, 0]}, ""),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [2**61, 2**61, 0]}, "too large"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [2**62, 0, 0]}, "list trees"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, None]}, "gaps"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "low": [1, 2, 2]}, "ends of the values"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "high": [1, 2, 3]}, "ends of the values"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "low": [1, 1, 1]}, "ends of the values"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "target": [0, 0, 1]}, "one after the other"),
+    ({"node": [0, 1, 2], "parent": [2, None, None], "weight": [1, 1, 0]}, "one after the other"),
+    ({"node": [0, 1, 2], "parent": [1, None, None], "weight": [1, 0, 0], "target": [0, 0, 1], "low": [1, 1, 2],
+      "high": [1, 1, 2]}, ""),
+    ({"node": [], "parent": [], "weight": [], "low": [], "high": [], "target": []}, "list trees"),
+])  # fmt: skip
+def test_tables_of_trees(table, reason):
+    """Children before parents, one tree after the other, sums of weights below 2^62, ends of what lies below."""
+    columns = {"target": [0, 0, 0], "low": [1, 2, 1], "high": [1, 2, 2]} | table
+    kinds = {"target": pa.int32(), "node": pa.int32(), "parent": pa.int32(), "weight": pa.int64()}
+    arrow = pa.table({name: pa.array(values, kinds.get(name, pa.int64())) for name, values in columns.items()})
+    release = SimpleNamespace(tables={"target": arrow})
+    if reason:
+        with pytest.raises(BrokenPromise, match=reason):
+            trees_of(release)
+    else:
+        trees = trees_of(release)
+        assert trees.parents.tolist() == [-1 if parent is None else parent for parent in table["parent"]]
+
+
+@pytest.mark.parametrize("gap", ["a", "b", None])
+def test_no_replaced_column_has_gaps(gap):
+    """One of two is enough."""
+    columns = {name: [1.5, None if name == gap else 2.5] for name in ("a", "b")}
+    release = SimpleNamespace(tables={"release": pa.table(columns)}, guarantee=SimpleNamespace(columns=("a", "b")))
+    assert _passes(lambda: check_noise(release)) == (gap is None)
+
+
+def test_the_rows_of_protected_sets_are_limited(monkeypatch):
+    """As many as the limit says are counted."""
+    guarantee = SimpleNamespace(parameters={"protect": '[["a"], ["a", "b"]]'})
+    release = SimpleNamespace(guarantee=guarantee, whole=None)
+    for limit, fits in ((7, True), (6, False)):
+        monkeypatch.setattr(robust, "_MOST_COUNTED", limit)
+        values, ends = pa.array(["a", "b", "c"]), np.array([0, 2, 5, 9])
+        assert _passes(lambda: robust._protected_codes(release, values, ends)) == fits  # noqa: B023

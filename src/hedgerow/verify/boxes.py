@@ -204,8 +204,10 @@ def _check_ends(name: str, low: pa.Array, high: pa.Array, gaps: NDArray[np.bool_
 def _check_sets(name: str, sets: _ListedSets, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
     if (numbers.is_null().to_numpy(zero_copy_only=False) & ~gaps).any():
         raise BrokenPromise(f"A set of '{name}' is not named although no value is missing.")
-    if not np.array_equal(np.unique(numbers.drop_null().to_numpy(zero_copy_only=False)), sets.numbers):
-        raise BrokenPromise(f"The sets of '{name}' that rows refer to are not those that are listed.")
+    named = np.unique(numbers.drop_null().to_numpy(zero_copy_only=False))
+    # Readers count rows by the numbers of their sets, of which no group has two.
+    if not np.array_equal(named, sets.numbers) or not ((named >= 0) & (named < len(numbers))).all():
+        raise BrokenPromise(f"The sets of '{name}' that rows refer to are not those that are listed, from 0 on.")
     owners = np.repeat(np.arange(len(sets.sizes)), sets.sizes)
     twice = pc.equal(sets.values[1:], sets.values[:-1]).fill_null(False).to_numpy(False) & (owners[1:] == owners[:-1])
     if sets.values.null_count or twice.any():

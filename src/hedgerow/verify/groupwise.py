@@ -306,10 +306,9 @@ def _is_near(ratio: Fraction, delta: Fraction) -> bool:
 def check_presence(column: Counted, parameters: Parameters) -> str:
     """Members are those whose value is true, or the greater of two values."""
     low, high = Fraction(parameters["presence_low"]), Fraction(parameters["presence_high"])
-    listed = column.values.to_pylist()
     if len(column.overall) > 2:
         raise BrokenPromise(f"'{column.name}' must tell members from others; it has more than two values.")
-    members = 0 if listed == [True] else 1
+    members = 0 if column.values.equals(pa.array([True])) else 1  # 1 equals true in Python
     is_member = column.codes == members
     present = np.bincount(column.owners[is_member], weights=column.counts[is_member], minlength=len(column.sizes))
     pairs = np.unique(np.stack([present.astype(np.int64), column.sizes], axis=1), axis=0).tolist()
