@@ -39,7 +39,7 @@ def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
 
     `borrow` shares columns that are in that form already, for as long as nobody changes them; else they are copied.
     """
-    arrow = _without_index(arrow)
+    arrow = arrow.select(without_index(arrow.schema))
     names = arrow.column_names
     check_names(names)
     check_shape(arrow.num_rows, arrow.num_columns)
@@ -95,15 +95,15 @@ def _has_blanks(texts: pa.Array) -> bool:
     return False
 
 
-def _without_index(arrow: pa.Table) -> pa.Table:
-    """Drop the columns that pandas' metadata declares to be an index: an index is never published."""
-    metadata = (arrow.schema.metadata or {}).get(b"pandas")
+def without_index(schema: pa.Schema) -> list[int]:
+    """The places of the columns that pandas' metadata does not declare to be an index, which is never published."""
+    metadata = (schema.metadata or {}).get(b"pandas")
     try:
         declared = list(json.loads(metadata)["index_columns"]) if metadata else []
     except (ValueError, KeyError, TypeError):
         declared = []
     index = [name for name in declared if isinstance(name, str)]
-    return arrow.select([i for i, name in enumerate(arrow.column_names) if name not in index])
+    return [place for place, name in enumerate(schema.names) if name not in index]
 
 
 def _flat(column: pa.ChunkedArray, name: str, borrow: bool) -> pa.Array:
