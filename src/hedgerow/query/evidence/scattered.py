@@ -34,7 +34,7 @@ from hedgerow.query.sql.question import (
     Predicate,
     columns_of,
     conjuncts,
-    spoken,
+    wording_of,
 )
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class _ScatteredPlan:
         keys = {self._unit(column.name) for column in self._bound.groups}
         if own & keys:
             raise QueryError(
-                f"{spoken(str(name))} is in GROUP BY, or published beside what is; aggregate another column"
+                f"{wording_of(str(name))} is in GROUP BY, or published beside what is; aggregate another column"
             )
         others = [part for part in self._parts if not self._units(part) <= own | keys]
         if any(self._units(part) & (own | keys) for part in others):
