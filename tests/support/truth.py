@@ -14,26 +14,18 @@ from hedgerow.errors import QueryError
 from hedgerow.query import Answer, Session
 from hedgerow.query.answer import Result
 
-__all__ = ["contradiction", "contradiction_of", "divide_to_null", "is_inside", "original_of", "true_answers"]
-
-
-def divide_to_null(database: duckdb.DuckDBPyConnection) -> None:
-    """Let division by zero be NULL, as it is without being asked before DuckDB 2."""
-    database.execute("SET ieee_floating_point_ops = false")
-    if duckdb.__version__ >= "2":
-        database.execute("SET error_on_division_by_zero = false")
+__all__ = ["contradiction", "contradiction_of", "is_inside", "original_of", "true_answers"]
 
 
 def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
-    """What DuckDB says about the table, row by row; dividing by zero is NULL there as well if it is told so."""
+    """What DuckDB says about the table, row by row."""
     with original_of(table) as database:
         return _rows(database, text)
 
 
 def original_of(table: pa.Table) -> duckdb.DuckDBPyConnection:
-    """The table in a database of its own, to be asked several questions."""
+    """The table in a database of its own, with the settings that DuckDB comes with, to be asked several questions."""
     database = duckdb.connect()
-    divide_to_null(database)
     database.execute("SET threads = 1")
     database.register("release", table)
     return database
@@ -104,6 +96,9 @@ def _judgement(answer: Answer, truth: Any) -> str | None:
         return None
     if truth is None:
         return "exact, and the truth is NULL" if answer.exact else None
+    if isinstance(truth, float) and not math.isfinite(truth):
+        # A quotient of results whose divisor may be zero speaks of the tables in which it is not.
+        return f"exact, and the truth is {truth}" if answer.exact else None
     if answer.lower is None or answer.upper is None:
         return f"NULL, and the truth is {truth}"
     if not is_inside(answer.lower, truth, answer.upper):

@@ -214,6 +214,8 @@ def _monotone(function: str, cells: Sequence[_Cell], *, is_whole: bool) -> _Cell
     assert subject.ends is not None, "NULLs are gone"
     steps = function in _STEPS
     low, high = _shaken(subject.ends) if steps and not is_whole else subject.ends
+    if function == "sqrt" and high < 0:
+        raise QueryError("SQRT of a result that is below zero has no value; write sqrt(greatest(x, 0)) or CASE")
     work = _work(function, constants)
     points = [low, high, *([Fraction(0)] if function in ("abs", "power") and low < 0 < high else [])]
     found = [work(point) for point in points]

@@ -147,7 +147,7 @@ class Cast:
 class Arithmetic:
     """`+`, `-`, `*` on whole numbers and days stay whole; everything else, and every `/`, is floating point.
 
-    Dividing by zero gives NULL.
+    Dividing by zero gives NULL, in rows that a question does not look at (`defined`).
     """
 
     operator: str
@@ -194,11 +194,15 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Scalar:
-    """An expression that DuckDB computes: SQL over places a0, a1, ... for its operands."""
+    """An expression that DuckDB computes: SQL over places a0, a1, ... for its operands.
+
+    As a failure it is a truth value: whether the expression stops there, or gives no finite number.
+    """
 
     sql: str
     operands: tuple[Expression, ...]
     kind: Kind | None = None
+    is_failure: bool = False
 
 
 Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup | Scalar
