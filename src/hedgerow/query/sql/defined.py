@@ -21,6 +21,7 @@ from hedgerow.query.sql.bind import compare_constant
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import (
     ALWAYS,
+    SLOT,
     And,
     Arithmetic,
     Bound,
@@ -198,7 +199,7 @@ def _division(top: Expression, divisor: Expression) -> Failure | None:
 
 
 def _refusal(node: Expression) -> QueryError:
-    names = ", ".join(f"'{name}'" for name in sorted(columns_of(node)))
+    names = ", ".join(f"'{name}'" for name in sorted(columns_of(node)) if SLOT not in name)
     of_names = f" of {names}" if names else ""
     if isinstance(node, Scalar):
         return QueryError(f"an expression{of_names} has no finite value in rows that the question looks at; {_ADVICE}")
