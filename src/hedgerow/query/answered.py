@@ -156,9 +156,12 @@ class Answered:
         return Definedness(self._fails)
 
     def _fails(self, given: Sequence[Predicate], failure: Predicate) -> bool:
-        """Tell whether there is a row in which a failure is sure and nothing that is given is false for sure."""
+        """Tell whether there is a row without a number in every table, and with a failure in one."""
         sure, perhaps = self._flags(failure, _FALSE), [self._flags(part, _TRUE) for part in given]
-        return any(flags == _TRUE and all(part[row] & _TRUE for part in perhaps) for row, flags in enumerate(sure))
+        return any(
+            flags & (_TRUE | _FALSE) == _TRUE and all(part[row] & _TRUE for part in perhaps)
+            for row, flags in enumerate(sure)
+        )
 
     def _flags(self, node: Predicate, otherwise: int) -> list[int]:
         """What a condition may be in each row, and something else where it is about numbers without bounds."""
