@@ -33,7 +33,7 @@ from hedgerow.query.answer import (
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder
-from hedgerow.query.sql.defined import Definedness, may_fail
+from hedgerow.query.sql.defined import Definedness
 from hedgerow.query.sql.question import (
     NUMBERS,
     SLOT,
@@ -55,6 +55,7 @@ from hedgerow.query.sql.question import (
     Predicate,
     Truth,
     columns_of,
+    may_fail,
     names_of,
 )
 

@@ -45,7 +45,7 @@ from hedgerow.query.sql.question import (
 )
 from hedgerow.query.sql.strict import type_name
 
-__all__ = ["Definedness", "Occurs", "check_question", "joined", "may_fail"]
+__all__ = ["Definedness", "Occurs", "check_question", "joined"]
 
 Occurs = Callable[[Sequence[Predicate], Predicate], bool]
 """Whether there may be a row that satisfies some conditions, and with them the one under which there is no value."""
@@ -123,11 +123,6 @@ def check_question(bound: Bound, occurs: Occurs) -> None:
         for side in (item.column, item.other):
             if isinstance(side, Column):
                 check.expression(_written(bound, side), (where, item.where))
-
-
-def may_fail(node: Predicate | Expression) -> bool:
-    """Tell whether something in it may have no value."""
-    return next(_failures(node), None) is not None
 
 
 def _written(bound: Bound, column: Column) -> Expression:

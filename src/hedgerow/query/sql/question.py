@@ -66,6 +66,7 @@ __all__ = [
     "float_of",
     "kind_of",
     "leaves_of",
+    "may_fail",
     "names_of",
     "number_of",
 ]
@@ -350,6 +351,13 @@ def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression
         yield node.otherwise
 
 
+def may_fail(node: Predicate | Expression) -> bool:
+    """Tell whether something in it divides, or is computed by DuckDB."""
+    if isinstance(node, Scalar) or getattr(node, "operator", "") == "/" or getattr(node, "function", "") == "mod":
+        return True
+    return any(map(may_fail, children_of(node)))
+
+
 ALWAYS = Truth(True)
 SLOT = "\0"
 """How the name of a result starts that only other results use; no text of a question contains it."""
@@ -443,6 +451,14 @@ class Bound:
     mixed: Predicate = ALWAYS
     derived: Mapping[str, Expression] = field(default_factory=dict)
     outcome: Outcome = Outcome()
+
+    @property
+    def may_fail(self) -> bool:
+        """Tell whether some expression may have no value in a row: it divides, or DuckDB computes it."""
+        outcome, filters = self.outcome, (item.where for item in self.aggregates)
+        results = (item.expression for item in (*outcome.computed, *outcome.order))
+        parts = (self.known, self.hidden, self.mixed, *self.derived.values(), *filters, *results, outcome.having)
+        return any(map(may_fail, parts))
 
     def hides(self, aggregate: Aggregate) -> bool:
         """Tell whether the aggregate is over a sensitive column."""
