@@ -23,7 +23,7 @@ from hedgerow.errors import QueryError
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.query.evidence.view import column_of, evaluate
 from hedgerow.query.sql.bind import bind
-from hedgerow.query.sql.defined import check_question, joined
+from hedgerow.query.sql.defined import check_question, join_by_column
 from hedgerow.query.sql.graph_statement import GraphStatement, read_graph_statement
 from hedgerow.query.sql.question import (
     Aggregate,
@@ -143,7 +143,7 @@ class _GraphReader:
         unsure = {f"edges.{name}" for name in interval_columns(self.release)}
         if columns_of(failure) & unsure:
             return False  # expressions of intervals are refused anyway
-        parts = [part for part in joined((*given, failure)) if not columns_of(part) & unsure]
+        parts = [part for part in join_by_column((*given, failure)) if not columns_of(part) & unsure]
         named = [part for part in (*parts, failure) if columns_of(part)]
         same = And(tuple(part for part in parts if not named or self._is_about(self._place(named[-1]), part)))
         arrays = {name: self._array(name) for name in columns_of(same)}

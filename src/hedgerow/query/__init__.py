@@ -151,13 +151,13 @@ class Session:
     def _occurs(self, bases: Mapping[str, str], given: Sequence[Predicate], failure: Predicate) -> bool:
         """Tell whether there may be a row that satisfies all conditions; those that cannot be asked are left out."""
         from hedgerow.query.sql.bind import narrowed
-        from hedgerow.query.sql.defined import joined
+        from hedgerow.query.sql.defined import join_by_column
         from hedgerow.query.sql.question import ALWAYS, SLOT, Aggregate, And, Bound, columns_of
 
         rows = Aggregate("count", None, f"{SLOT}rows without a value")
         near = [part for part in given if columns_of(part) <= columns_of(failure)]
         for parts in (given, near):
-            condition = And(tuple(joined((*parts, failure))) or (ALWAYS,))
+            condition = And(tuple(join_by_column((*parts, failure))) or (ALWAYS,))
             asked = narrowed(Bound((), (), (), ALWAYS, ALWAYS, bases), condition, (rows,))
             with contextlib.suppress(QueryError):
                 found = self.engine.run(asked).estimates[rows.alias]

@@ -55,7 +55,6 @@ from hedgerow.query.sql.question import (
     Predicate,
     Truth,
     columns_of,
-    may_fail,
     names_of,
 )
 
@@ -265,16 +264,13 @@ def calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
 
 def check_results(bound: Bound, result: Result) -> None:
     """Refuse what a question computes from its results, or asks of them, where it has no value for sure."""
-    outcome = bound.outcome
-    if not any(map(may_fail, (*(item.expression for item in (*outcome.computed, *outcome.order)), outcome.having))):
+    if not bound.outcome.may_fail:
         return
     bounded = {name: found for name, found in result.estimates.items() if found.is_bounded}
     rows = _rows_of(bound, replace(result, estimates=bounded))
-    for item in outcome.computed:
-        rows.defined.expression(item.expression)
-    rows.defined.predicate(outcome.having)
-    for term in outcome.order:
-        rows.defined.expression(term.expression)
+    rows.defined.predicate(bound.outcome.having)
+    for expression in bound.outcome.expressions:
+        rows.defined.expression(expression)
 
 
 def _rows_of(bound: Bound, result: Result) -> Answered:

@@ -207,9 +207,9 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
         alias = item.alias or (column.text if isinstance(column, Name) else "expression")
         keys[alias] = rows.values(column).take(pa.array([cell[0] for cell in members], pa.int64()))
     aggregates = [item for item in (*question.select, *question.slots) if isinstance(item, Aggregate)]
-    for item in aggregates:
-        if item.column is not None:
-            rows.defined.expression(item.column)
+    for aggregate in aggregates:
+        if aggregate.column is not None:
+            rows.defined.expression(aggregate.column)
     numbers = {item.alias: _aggregate(rows, item, members) for item in aggregates}
     if len(numbers) < len(aggregates):
         raise QueryError("two results would have one name; name them with AS")
@@ -217,8 +217,8 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
     expected = [not groups or any(rows.expected[row] for row in cell) for cell in members]
     found = Answered(keys, numbers, sure, expected)
     computed = [item for item in question.select if isinstance(item, Computed)]
-    for item in computed:
-        found.defined.expression(item.expression)
+    for expression in (one.expression for one in computed):
+        found.defined.expression(expression)
     more = {item.alias or f"result_{n}": found.number(item.expression) for n, item in enumerate(computed, 1)}
     return replace(found, numbers=numbers | more)
 

@@ -16,15 +16,17 @@ from hedgerow.query import connect
 from hedgerow.query.evidence import crossing
 from hedgerow.schema import Schema
 from tests.query.test_truth import is_inside, true_answers
-from tests.support.agreement import disagreement
+from tests.support.agreement import answered, disagreement
 from tests.support.assignments import release_of
 from tests.support.every_form import EVERY_FORM, sample_of
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "60")))
 EXPRESSIONS = (
-    "w * s", "w * s * 2", "s - 3 * w", "w + s", "CASE WHEN w <> 0 THEN s / w END", "abs(s - w)", "CASE WHEN t = 'x' THEN s ELSE 0 END",
+    "w * s", "w * s * 2", "s - 3 * w", "w + s", "CASE WHEN w <> 0 THEN s / w END", "abs(s - w)",
+    "CASE WHEN t = 'x' THEN s ELSE 0 END",
     "CASE WHEN t = 'x' THEN s END", "CASE WHEN s > w THEN s ELSE w END", "CASE WHEN t = 'x' THEN w * s ELSE 0 END",
-    "coalesce(s, w)", "s * (w - 2)", "CASE WHEN s > 2 THEN w END", "(w - 2) * (s - 2)", "CASE WHEN w <> 0 THEN s % w END",
+    "coalesce(s, w)", "s * (w - 2)", "CASE WHEN s > 2 THEN w END", "(w - 2) * (s - 2)",
+    "CASE WHEN w <> 0 THEN s % w END",
 )  # fmt: skip
 CONDITIONS = (
     "TRUE", "w > 1", "s > 2", "s > w", "s <= w OR t = 'x'", "s = w", "NOT (s < w)", "s > w AND t = 'y'",
@@ -240,11 +242,12 @@ def test_quotients_of_two_sums(seed, kind):
     text = f"SELECT {quotient} AS x FROM release WHERE {condition}"
     every = every_answer(release, quotient, condition)
     numbers = [float(n) for n in every if n is not None and math.isfinite(n)]
-    try:
-        answer = release.ask(text)
-    except QueryError as error:
-        assert not numbers and "divides by zero" in str(error)
+    found = answered(connect(release), text)
+    if isinstance(found, str):
+        assert "divides by zero" in found
+        assert not numbers
         return
+    answer = found.estimates["x"].answers[0]
     if answer.exact:
         assert len(numbers) == len(every) or every.count(None) == len(every), (text, answer, every)
     if answer.lower is None:

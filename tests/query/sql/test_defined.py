@@ -94,6 +94,7 @@ ANSWERED = [
 
 @pytest.fixture(scope="module")
 def release():
+    """Zeros, negatives and gaps in every column."""
     return release_of(COLUMNS, GROUPS, sensitive="s")
 
 

@@ -1,8 +1,8 @@
 """Compute expressions in a DuckDB of one's own: locked, in memory, without files, settings or extensions.
 
 Only expressions that `strict` printed come here. An error in one row (a text that is no number, a logarithm of zero)
-gives NULL in that row, and so do division by zero and infinite numbers. Whether a row has one of these is an expression,
-too, a failure (`defined` asks for it): it is computed in a second database, where a divisor of zero is an error.
+gives NULL in that row, and so do division by zero and infinite numbers. Whether a row has one of these is an
+expression, too, a failure (`defined` asks for it): a second database computes it, where a divisor of zero is an error.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ from hedgerow.query.sql.question import (
 )
 from hedgerow.query.sql.strict import type_name
 
-__all__ = ["Definedness", "Occurs", "check_question", "joined"]
+__all__ = ["Definedness", "Occurs", "check_question", "join_by_column"]
 
 Occurs = Callable[[Sequence[Predicate], Predicate], bool]
 """Whether there may be a row that satisfies some conditions, and with them the one under which there is no value."""
@@ -74,7 +74,8 @@ class Definedness:
                 self.predicate(when, given)
                 self.expression(then, (*given, when))
                 given = (*given, _misses(when, True))
-            return self.expression(node.otherwise, given)
+            self.expression(node.otherwise, given)
+            return
         for child in children_of(node):
             assert isinstance(child, Expression), "only CASE is made of conditions"
             self.expression(child, given)
@@ -117,19 +118,19 @@ def check_question(bound: Bound, occurs: Occurs) -> None:
     check, where = Definedness(occurs), And((bound.known, bound.hidden, bound.mixed))
     check.predicate(where)
     for group in bound.groups:
-        check.expression(_written(bound, group), (where,))
+        check.expression(_expression_of(bound, group), (where,))
     for item in bound.aggregates:
         check.predicate(item.where, (where,))
         for side in (item.column, item.other):
             if isinstance(side, Column):
-                check.expression(_written(bound, side), (where, item.where))
+                check.expression(_expression_of(bound, side), (where, item.where))
 
 
-def _written(bound: Bound, column: Column) -> Expression:
+def _expression_of(bound: Bound, column: Column) -> Expression:
     return bound.derived.get(column.name, column)
 
 
-def joined(parts: Sequence[Predicate]) -> list[Predicate]:
+def join_by_column(parts: Sequence[Predicate]) -> list[Predicate]:
     """The conditions that several ones join, those on one column as one: a range that contains 0 has no 0 above 0."""
     by_column: dict[Any, list[Predicate]] = {}
     for part in _operands(And(tuple(parts))):
@@ -233,7 +234,7 @@ def _is_total(sql: str, kinds: tuple[Kind | None, ...]) -> bool:
     return all(_is_total_node(node, has_texts) for node in tree.walk())
 
 
-def _compares_texts(node: exp.Expression) -> bool:
+def _compares_texts(node: Any) -> bool:
     """Tell whether a node compares nothing, or texts with texts: others make DuckDB read texts as numbers."""
     is_comparing = isinstance(node, exp.Anonymous) and str(node.this).lower() in _COMPARING
     if not is_comparing and not isinstance(node, exp.Predicate):
@@ -242,7 +243,7 @@ def _compares_texts(node: exp.Expression) -> bool:
     return len(others) <= 1 or all(isinstance(side, exp.Column) for side in others)
 
 
-def _is_total_node(node: exp.Expression, has_texts: bool) -> bool:
+def _is_total_node(node: Any, has_texts: bool) -> bool:
     if isinstance(node, exp.Neg):
         return isinstance(node.this, exp.Literal)
     if isinstance(node, exp.IntDiv | exp.Mod | exp.Div):

@@ -422,6 +422,16 @@ class Outcome:
     offset: int = 0
     shown: tuple[str, ...] = ()
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What is computed from results, and what sorts them."""
+        return *(item.expression for item in self.computed), *(term.expression for term in self.order)
+
+    @property
+    def may_fail(self) -> bool:
+        """Tell whether something that is computed from results may have no value."""
+        return any(map(may_fail, (*self.expressions, self.having)))
+
 
 @dataclass(frozen=True)
 class Question:
@@ -455,10 +465,9 @@ class Bound:
     @property
     def may_fail(self) -> bool:
         """Tell whether some expression may have no value in a row: it divides, or DuckDB computes it."""
-        outcome, filters = self.outcome, (item.where for item in self.aggregates)
-        results = (item.expression for item in (*outcome.computed, *outcome.order))
-        parts = (self.known, self.hidden, self.mixed, *self.derived.values(), *filters, *results, outcome.having)
-        return any(map(may_fail, parts))
+        filters = (item.where for item in self.aggregates)
+        parts = (self.known, self.hidden, self.mixed, *self.derived.values(), *filters)
+        return self.outcome.may_fail or any(map(may_fail, parts))
 
     def hides(self, aggregate: Aggregate) -> bool:
         """Tell whether the aggregate is over a sensitive column."""
