@@ -128,7 +128,9 @@ class Answered:
         if self.is_known(node):
             return exact_numbers(self.values(node))
         if isinstance(node, Arithmetic):
-            return _combine(node.operator, self.number(node.left), self.number(node.right))
+            left, right = self.number(node.left), self.number(node.right)
+            found = _combine(node.operator, left, right)
+            return _without_zero(found, left) if _is_nullified(node.right) else found
         if isinstance(node, Call) and node.function in FUNCTIONS:
             return calculate(node.function, [self.number(operand) for operand in node.operands])
         if isinstance(node, Case):
@@ -141,12 +143,12 @@ class Answered:
         raise QueryError(_NUMBERS)
 
     def bounded(self, node: Expression) -> Uncertain:
-        """The same, where there are bounds: a quotient whose divisor may be zero has none."""
+        """The same, where bounds speak of every table: those of a quotient whose divisor may be zero do not."""
         found = self.number(node)
         if any(found.estimate.endless or ()):
             raise QueryError(
-                "a quotient whose divisor may be zero has no bounds, and neither has a condition on it or an aggregate "
-                "of it; ask about numerator and divisor"
+                "a condition on a quotient whose divisor may be zero, or an aggregate of it, has no bounds; write "
+                "x / NULLIF(y, 0), or ask about numerator and divisor"
             )
         return found
 
@@ -315,6 +317,18 @@ def _combine(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
         elif operator == "/" and ends is not None and ends[0] <= 0 <= ends[1]:
             gaps[row] = True
     return Uncertain(replace(made, exact=exact), gaps)
+
+
+def _is_nullified(node: Expression) -> bool:
+    return isinstance(node, Call) and node.function == "nullif" and node.operands[1:] == (Constant(0),)
+
+
+def _without_zero(found: Uncertain, top: Uncertain) -> Uncertain:
+    """A quotient whose divisor is never zero, but may be NULL."""
+    own, were = (one.estimate.endless or [False] * len(one.gaps) for one in (found, top))
+    cells = zip(found.estimate.lower, own, were, strict=True)
+    endless = [was or (low is None and flag) for low, flag, was in cells]
+    return replace(found, estimate=replace(found.estimate, endless=endless))
 
 
 def exact_numbers(array: pa.Array) -> Uncertain:

@@ -168,7 +168,7 @@ def _best(column: Uncertain, estimate: Estimate) -> Uncertain:
     """What the engine found is as good as, or better than, arithmetic between its parts."""
     pairs = zip(estimate.lower, estimate.exact, column.estimate.exact, strict=True)
     exact = [other if low is None else own for low, own, other in pairs]
-    return Uncertain(replace(estimate, exact=exact), column.gaps)
+    return Uncertain(replace(estimate, exact=exact, endless=column.estimate.endless), column.gaps)
 
 
 def _project(rows: Answered, question: Question) -> Answered:
