@@ -14,13 +14,13 @@ from hedgerow.errors import QueryError
 from hedgerow.query import Answer, Session
 from hedgerow.query.answer import Result
 
-__all__ = ["contradiction", "contradiction_of", "is_inside", "original_of", "true_answers"]
+__all__ = ["contradiction", "contradiction_of", "fetch_rows", "is_inside", "original_of", "true_answers"]
 
 
 def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
     """What DuckDB says about the table, row by row."""
     with original_of(table) as database:
-        return _rows(database, text)
+        return fetch_rows(database, text)
 
 
 def original_of(table: pa.Table) -> duckdb.DuckDBPyConnection:
@@ -31,7 +31,8 @@ def original_of(table: pa.Table) -> duckdb.DuckDBPyConnection:
     return database
 
 
-def _rows(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+def fetch_rows(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+    """The rows of a question; at rows that its conditions leave out DuckDB does not stop."""
     try:
         return _fetch(database, text)
     except duckdb.InvalidInputException as error:
@@ -77,7 +78,7 @@ def contradiction_of(result: Result, original: duckdb.DuckDBPyConnection, text: 
     if not all(found.is_bounded for found in result.estimates.values()):
         return None  # changed values: keys and numbers are estimates
     try:
-        truth = _rows(original, text)
+        truth = fetch_rows(original, text)
     except (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException) as error:
         return f"answered, but no SQL to DuckDB: {error}"
     except duckdb.Error as error:
