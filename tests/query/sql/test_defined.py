@@ -92,6 +92,7 @@ ANSWERED = [
     "SELECT sum(100 / k) AS n FROM (SELECT u AS k, count(*) AS m FROM release GROUP BY u) WHERE k > 0",
     "SELECT sum(CASE WHEN k > 0 THEN m / k END) AS n FROM (SELECT u AS k, count(*) AS m FROM release GROUP BY u)",
     "SELECT count(*) AS n FROM release WHERE a / (u - 9) < 0",
+    "SELECT count(*) AS n FROM release WHERE abs(-1) > 0 AND a / 2 > 0",
     "SELECT 9 / count(*) FILTER (WHERE s > 2 AND a = 1) AS n FROM release",
     "SELECT CASE WHEN 9 / nullif(count(*) FILTER (WHERE s > 2 AND a = 1), 0) > 9 THEN 1 ELSE 0 END AS n FROM release",
     "SELECT max(m) AS n FROM (SELECT a, 9 / nullif(count(*) FILTER (WHERE s > 2), 0) AS m FROM release GROUP BY a)",

@@ -163,8 +163,10 @@ def _round(function: str, operand: Expression) -> Expression:
     operand = natural(operand)
     if kind_of(operand) not in NUMBERS:
         raise QueryError(f"{function.upper()} needs numbers")
+    if isinstance(operand, Constant) and isinstance(operand.value, int):
+        return Constant(abs(operand.value) if function == "abs" else operand.value, Kind.INT)
     if kind_of(operand) is Kind.INT:
-        return operand if function == "round" or isinstance(operand, Constant) else Call(function, (operand,), Kind.INT)
+        return operand if function == "round" else Call(function, (operand,), Kind.INT)
     return Call(function, (as_float(operand),), Kind.FLOAT)
 
 
