@@ -86,6 +86,7 @@ class Grammar:
             lambda: f"nullif({inner()}, {self._whole()})",
             lambda: f"greatest({inner()}, {self._whole()})",
             lambda: f"CASE WHEN {column} > {self._whole()} THEN {inner()} ELSE {self._whole()} END",
+            lambda: f"CASE WHEN {column} < {self._whole()} THEN {inner()} END",
             lambda: f"({inner()})::DOUBLE",
             lambda: f"CAST({inner()} AS INTEGER)",
             lambda: f"({column} > {self._whole()})::INT",
@@ -341,8 +342,9 @@ class Grammar:
             return self._plain()
         select = ", ".join(f"{key} AS k{place}" for place, key in enumerate(keys))
         if self.rng.random() < 0.3:
-            by = self._one(f"ROLLUP ({', '.join(keys)})", f"CUBE ({', '.join(keys)})")
-            select = f"{select}, grouping({', '.join(keys)}) AS g"
+            named = keys if self.rng.random() < 0.5 else [f"k{place}" for place in range(len(keys))]
+            by = self._one(f"ROLLUP ({', '.join(named)})", f"CUBE ({', '.join(named)})")
+            select = f"{select}, grouping({', '.join(self.rng.sample(named, len(named)))}) AS g"
         else:
             by = self._one(", ".join(keys), ", ".join(str(place) for place in range(1, len(keys) + 1)))
         return f"SELECT {select}, {self._results(2)} FROM release{self._where()} GROUP BY {by}"

@@ -188,8 +188,10 @@ class Estimate:
             return Answer(None, None, None, None, True)
         if self.rounding is Rounding.VALUE:
             return self._value_answer(math.floor(lower), math.ceil(upper), cell)
-        slack = self.slack[cell] if self.slack is not None else Fraction(0)
-        low, high = self._round(lower - slack, upper + slack)
+        if self.slack is None:
+            low, high = self._round(lower, upper)
+        else:
+            low, high = self._round(lower - self.slack[cell], upper + self.slack[cell])
         if self.exact[cell]:
             middle = (lower + upper) / 2
             mean = int(middle) if self.rounding is Rounding.WHOLE else float(middle)

@@ -111,3 +111,15 @@ def test_a_bundle_is_asked_by_its_files_alone(tmp_path):
     ours, theirs = release.connect().sql(text), session.sql(text)
     for name in ("odd", "m_lower", "m_upper", "n", "n_lower"):
         assert ours[name].to_pylist() == theirs[name].to_pylist()
+
+
+def test_rows_of_nothing_between_help_rows_join_nothing(monkeypatch):
+    """Two threads join what lies in two row groups; the answers stay what they are."""
+    monkeypatch.setattr("hedgerow.query.engines.duckdb._ROW_GROUP", 16)
+    columns = {"a": [row % 5 for row in range(36)], "s": [row * 7 % 11 for row in range(36)]}
+    release = release_of(columns, [row // 3 for row in range(36)], sensitive="s")
+    session, arrays = connect(release, "duckdb"), connect(release)
+    rows = session.engine.connection.execute('SELECT "group" FROM help_by_group').fetchall()
+    assert [row for (row,) in rows] == [*range(6), *[None] * 10, *range(6, 12)]
+    for text in ("SELECT sum(s) AS x FROM release WHERE a > 1", "SELECT a, avg(s) AS x FROM release GROUP BY a"):
+        assert disagreement(arrays, session, text) is None

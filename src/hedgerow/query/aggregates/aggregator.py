@@ -309,9 +309,11 @@ class Aggregator:
             is_total = self.gives is Gives.TOTAL
             numbers = evidence.added(lambda hits, _: totals(hits, hits.upper)) if is_total else [1] * evidence.cells
             widths = [slack * number for number in numbers]
+        # Thousands of products with one take as long as all the rest.
+        in_units: Callable[..., Fraction] = Fraction if unit == 1 else unit.__mul__
         found = Estimate(
-            [None if tick is None else tick * unit for tick in interval.lower],
-            [None if tick is None else tick * unit for tick in interval.upper],
+            [None if tick is None else in_units(tick) for tick in interval.lower],
+            [None if tick is None else in_units(tick) for tick in interval.upper],
             _scale(spread.mean, unit).tolist(),
             _scale(spread.std, unit).tolist(),
             interval.exact,

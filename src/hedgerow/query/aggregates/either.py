@@ -65,22 +65,22 @@ class Either:
         meeting = before[self.end] - before[self.start]
         failing = self.end - self.start - meeting
         least = self.must + np.maximum(self.may - failing, 0)
-        ends = [totals(self, end) for end in (least, self.must + np.minimum(self.may, meeting))]
-        return MixedBounds(*([Fraction(n) for n in end] for end in ends), [True] * self.cells)
+        lower, upper = totals(self, least), totals(self, self.must + np.minimum(self.may, meeting))
+        return MixedBounds([Fraction(n) for n in lower], [Fraction(n) for n in upper], [True] * self.cells)
 
     def sums(self) -> MixedBounds | None:
         """The least and the greatest total; None where 64 bits do not hold it."""
         ends = [self._extreme([Fraction(0)] * self.cells, sign) for sign in (1, -1)]
         if ends[0] is None or ends[1] is None:
             return None
-        return MixedBounds(ends[0][0], [-total for total in ends[1][0]], [True] * self.cells)
+        return MixedBounds([*ends[0][0]], [-total for total in ends[1][0]], [True] * self.cells)
 
     def averages(self) -> MixedBounds | None:
         """The least and the greatest ratio of total and number where some row counts for sure; None as for sums."""
         ends = [self._least_ratio(sign) for sign in (1, -1)]
         if ends[0] is None or ends[1] is None:
             return None
-        return MixedBounds(list(ends[0]), [-ratio for ratio in ends[1]], [True] * self.cells)
+        return MixedBounds([*ends[0]], [-ratio for ratio in ends[1]], [True] * self.cells)
 
     def _least_ratio(self, sign: int) -> list[Fraction] | None:
         ratios = [Fraction(0)] * self.cells

@@ -48,7 +48,7 @@ from hedgerow.query.sql.question import (
     Truth,
     columns_of,
     conjuncts,
-    spoken,
+    wording_of,
 )
 
 if TYPE_CHECKING:
@@ -371,7 +371,8 @@ class RowPlan:
             return split.evidence()
         if name not in self._bound.bases:
             raise QueryError(
-                f"only COUNT is supported when grouping by a sensitive column; {spoken(name)} cannot be bounded there"
+                f"only COUNT is supported when grouping by a sensitive column; {wording_of(name)} cannot be bounded "
+                "there"
             )
         return split.evidence(name, self._source.numbers(name))
 
@@ -432,7 +433,7 @@ class RowPlan:
     def _require_free(self, name: str, *, also: bool = False) -> None:
         if not self._bound.is_free and not also:
             raise QueryError(
-                f"under this condition on a sensitive column {spoken(name)} has no bound; ask for COUNT(*), or for "
+                f"under this condition on a sensitive column {wording_of(name)} has no bound; ask for COUNT(*), or for "
                 "aggregates of the sensitive column, or leave the condition out"
             )
 

@@ -34,7 +34,7 @@ from hedgerow.query.sql.question import (
     Predicate,
     columns_of,
     conjuncts,
-    spoken,
+    wording_of,
 )
 
 if TYPE_CHECKING:
@@ -178,7 +178,9 @@ class _ScatteredPlan:
         own = {self._unit(name)} if name is not None else set()
         keys = {self._unit(column.name) for column in self._bound.groups}
         if own & keys:
-            raise QueryError(f"{spoken(name)} is in GROUP BY, or published beside what is; aggregate another column")
+            raise QueryError(
+                f"{wording_of(str(name))} is in GROUP BY, or published beside what is; aggregate another column"
+            )
         others = [part for part in self._parts if not self._units(part) <= own | keys]
         if any(self._units(part) & (own | keys) for part in others):
             raise QueryError(

@@ -38,7 +38,7 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     known = {name.lower() for name in columns}
     aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
 
-    def named(node: exp.Expression) -> exp.Expression:
+    def resolve(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
             if not 1 <= int(node.this) <= len(selected):
                 raise QueryError(f"GROUP BY {node.this[:9]} must be the position of a selected column, counted from 1")
@@ -52,7 +52,7 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     spellings: dict[str, str] = {}
 
     def key(node: exp.Expression) -> exp.Expression:
-        found, spelling = named(node), _bare(node)
+        found, spelling = resolve(node), _bare(node)
         if spellings.setdefault(_bare(found), spelling) != spelling:
             raise QueryError("GROUP BY names one expression in two ways; group by it once, with one name")
         return found
@@ -61,7 +61,7 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     parts = [[plain], *([tuple(map(key, keys)) for keys in _sets(item)] for item in several)]
     for item in selected:
         if isinstance(item, _MARKS):
-            item.set("expressions", [named(part) for part in item.expressions])
+            item.set("expressions", [resolve(part) for part in item.expressions])
             if any(_bare(part) not in spellings for part in item.expressions):
                 raise QueryError("GROUPING takes what GROUP BY has: SELECT a, grouping(a) ... GROUP BY ROLLUP (a)")
     return [tuple(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*parts)]

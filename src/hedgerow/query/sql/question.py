@@ -72,7 +72,7 @@ __all__ = [
     "may_fail",
     "names_of",
     "number_of",
-    "spoken",
+    "wording_of",
 ]
 
 Value = bool | int | float | Decimal | str | date | datetime
@@ -398,7 +398,7 @@ class Aggregate:
     scale: int | None = None
 
 
-def spoken(name: str) -> str:
+def wording_of(name: str) -> str:
     """A column in a sentence; what is computed from columns is called by a text that no analyst wrote."""
     return "the expression" if name.startswith(DERIVED) else f"'{name}'"
 
