@@ -152,10 +152,8 @@ def _with_parameter(recorded: Recorded, name: str, value: Any) -> Callable[[], o
                 said = replace(changed.guarantee, promise=promise, adversary=adversary, not_promised=missing)
                 changed = replace(changed, guarantee=said)
             return verify_graph(changed)
-        check_structure(changed)
-        with suppress(KeyError):  # words of a parameter that is not there
-            changed = replace(changed, guarantee=word(changed))
-        return verify(changed)
+        check_structure(changed)  # what passes has words: no parameter that they need is missing
+        return verify(replace(changed, guarantee=word(changed)))
 
     return attempt
 
