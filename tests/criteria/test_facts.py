@@ -387,3 +387,10 @@ def test_ordered_distances_beyond_64_bits():
     # Half of the mass crosses every gap.
     for t, fits in (("1/2", True), ("0.4999", False)):
         assert TCloseness(t, "ordered").holds(group).tolist() == [fits]
+
+
+def test_ends_beyond_64_bits_are_clipped():
+    """An end of 10^30 reaches every value of 62 bits."""
+    where = line(np.array([-(2**61), 0, 2**61]))
+    reach = Neighbourhood(Fraction(10**30), Fraction(10**30)).reach(where)
+    assert (reach.first.tolist(), reach.last.tolist()) == ([0, 0, 0], [2, 2, 2])

@@ -32,7 +32,15 @@ from hedgerow.verify import (
     verify_bundle,
 )
 from hedgerow.verify.__main__ import main
-from hedgerow.verify.frequency import _count_broken, _count_crowded, check_noise, joint, value_codes
+from hedgerow.verify.frequency import (
+    _count_broken,
+    _count_crowded,
+    check_microaggregation,
+    check_noise,
+    joint,
+    note_rare,
+    value_codes,
+)
 from hedgerow.verify.graph import count_ends, count_known, edge_classes, is_function, numbers_of
 from hedgerow.verify.groupwise import _below_log, _count_pairs, _distinct, _is_near, _reaches
 from hedgerow.verify.help import _bounded_columns, _check_between, _is_same, _reverse, _sums, _ticks, _Values
@@ -923,3 +931,27 @@ def test_units_of_subdomains_are_those_of_their_target():
         edited = edited.set_column(edited.column_names.index(name), name, numbers)
     (_, values), *_ = _bounded_columns(release, edited, "pay", np.array([8]))
     assert (values.unit, values.lows.tolist()) == (Fraction(1, 100), [200] * 8)
+
+
+def test_pairs_in_ascending_order():
+    """Each is held against the one before it, not against the first."""
+    for length in range(4):
+        for numbers in itertools.product(range(3), repeat=2 * length):
+            pairs = [numbers[2 * n : 2 * n + 2] for n in range(length)]
+            first, second = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))
+            assert graph._ascend(first, second) == all(a < b for a, b in itertools.pairwise(pairs))
+
+
+def test_rare_combinations_of_all_parts():
+    """A part has two rows of a combination, another one the third: enough for k = 3, not for 4."""
+    for k, fits in ((3, True), (4, False)):
+        whole = Whole(None)
+        guarantee = SimpleNamespace(parameters={"k": k}, columns=("x",))
+        tables = [{"release": pa.table({"x": rows})} for rows in ([1.0, 1.0], [1.0, 2.0, 2.0, 2.0, 2.0])]
+        found = [SimpleNamespace(tables=each, guarantee=guarantee, whole=whole) for each in tables]
+        for part in found:
+            note_rare(part)
+        assert list(whole.rare) == [(1.0,)]
+        check_microaggregation(found[0])
+        whole.is_last = True
+        assert _passes(lambda: check_microaggregation(found[1])) == fits  # noqa: B023
