@@ -375,3 +375,22 @@ def test_levels_of_a_tree():
     assert [len(set(level.tolist())) for level in levels] == [5, 4, 3]
     assert [len(level) for level in levels_of(tree, np.arange(4, dtype=np.int32))] == [4, 4, 4]
     assert len(levels_of(Hierarchy.from_nested([1]), np.zeros(1, np.int32))) == 1
+
+
+def test_ordered_distances_beyond_64_bits():
+    """2^26 rows of one value among 2^14: what is moved leaves 64 bits, and t = 1 is kept while less is not."""
+    counts = np.zeros(2**14, np.int64)
+    counts[0] = 2**26
+    overall = counts.copy()
+    overall[-1] = 2**26
+    group = one_group(counts, overall)
+    # Half of the mass crosses every gap.
+    for t, fits in (("1/2", True), ("0.4999", False)):
+        assert TCloseness(t, "ordered").holds(group).tolist() == [fits]
+
+
+def test_ends_beyond_64_bits_are_clipped():
+    """An end of 10^30 reaches every value of 62 bits."""
+    where = line(np.array([-(2**61), 0, 2**61]))
+    reach = Neighbourhood(Fraction(10**30), Fraction(10**30)).reach(where)
+    assert (reach.first.tolist(), reach.last.tolist()) == ([0, 0, 0], [2, 2, 2])

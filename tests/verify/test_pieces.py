@@ -1,6 +1,7 @@
 """The small pieces that checks are made of, against plain definitions and at their borders."""
 
 import itertools
+import json
 import random
 from collections import Counter, defaultdict
 from dataclasses import replace
@@ -15,6 +16,8 @@ import pytest
 import hedgerow as hr
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.exact import DecimalGrid
+from hedgerow.schema import Hierarchy
+from hedgerow.schema.target import uniform
 from hedgerow.verify import (
     boxes,
     graph,
@@ -29,10 +32,18 @@ from hedgerow.verify import (
     verify_bundle,
 )
 from hedgerow.verify.__main__ import main
-from hedgerow.verify.frequency import _count_broken, _count_crowded, check_noise, joint, value_codes
+from hedgerow.verify.frequency import (
+    _count_broken,
+    _count_crowded,
+    check_microaggregation,
+    check_noise,
+    joint,
+    note_rare,
+    value_codes,
+)
 from hedgerow.verify.graph import count_ends, count_known, edge_classes, is_function, numbers_of
 from hedgerow.verify.groupwise import _below_log, _count_pairs, _distinct, _is_near, _reaches
-from hedgerow.verify.help import _check_between, _is_same, _reverse, _sums, _ticks, _Values
+from hedgerow.verify.help import _bounded_columns, _check_between, _is_same, _reverse, _sums, _ticks, _Values
 from hedgerow.verify.names import box_columns, free_name, in_form, is_in_form, subdomain_columns, text_in_form
 from hedgerow.verify.properties import _count_broken as count_broken_properties
 from hedgerow.verify.target import (
@@ -48,6 +59,7 @@ from hedgerow.verify.target import (
     trees_of,
 )
 from hedgerow.verify.values import PublishedColumns, Whole, is_end, spread, total
+from tests.support.forger import seal
 from tests.support.recorded import read_releases
 
 RNG = random.Random(5)
@@ -899,3 +911,47 @@ def test_the_rows_of_protected_sets_are_limited(monkeypatch):
         monkeypatch.setattr(robust, "_MOST_COUNTED", limit)
         values, ends = pa.array(["a", "b", "c"]), np.array([0, 2, 5, 9])
         assert _passes(lambda: robust._protected_codes(release, values, ends)) == fits  # noqa: B023
+
+
+def test_checksums_cover_letters_as_they_are_written():
+    """A manifest with letters beyond ASCII keeps the checksum that it has in every bundle."""
+    said = json.loads(seal({"format": "\u00e9"}))
+    assert manifest._checksum(said) == said["checksum"]
+
+
+def test_units_of_subdomains_are_those_of_their_target():
+    """The published ends are whole, but the target has quarters: bounds are counted in hundredths."""
+    tree = uniform(Hierarchy.binary((0.25, 1.0, 2.0, 3.0)))
+    table = pa.table({"age": range(8), "pay": [0.25, 1.0, 2.0, 3.0] * 2})
+    release = hr.TargetDistribution(target=tree).publish(table, hr.Schema(quasi=["age"], sensitive="pay")).published
+    low, high, _ = subdomain_columns(release.columns, release.group_column)
+    numbers = pa.array([2.0] * 8)
+    edited = release.tables["release"]
+    for name in (low, high):
+        edited = edited.set_column(edited.column_names.index(name), name, numbers)
+    (_, values), *_ = _bounded_columns(release, edited, "pay", np.array([8]))
+    assert (values.unit, values.lows.tolist()) == (Fraction(1, 100), [200] * 8)
+
+
+def test_pairs_in_ascending_order():
+    """Each is held against the one before it, not against the first."""
+    for length in range(4):
+        for numbers in itertools.product(range(3), repeat=2 * length):
+            pairs = [numbers[2 * n : 2 * n + 2] for n in range(length)]
+            first, second = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))
+            assert graph._ascend(first, second) == all(a < b for a, b in itertools.pairwise(pairs))
+
+
+def test_rare_combinations_of_all_parts():
+    """A part has two rows of a combination, another one the third: enough for k = 3, not for 4."""
+    for k, fits in ((3, True), (4, False)):
+        whole = Whole(None)
+        guarantee = SimpleNamespace(parameters={"k": k}, columns=("x",))
+        tables = [{"release": pa.table({"x": rows})} for rows in ([1.0, 1.0], [1.0, 2.0, 2.0, 2.0, 2.0])]
+        found = [SimpleNamespace(tables=each, guarantee=guarantee, whole=whole) for each in tables]
+        for part in found:
+            note_rare(part)
+        assert list(whole.rare) == [(1.0,)]
+        check_microaggregation(found[0])
+        whole.is_last = True
+        assert _passes(lambda: check_microaggregation(found[1])) == fits  # noqa: B023
