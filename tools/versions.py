@@ -30,7 +30,9 @@ NO_TESTS = 5
 def main() -> int:
     """Make both environments, run the tests in each, and say which failed."""
     parser = argparse.ArgumentParser(description="tests with the oldest and the newest versions")
-    parser.add_argument("paths", nargs="*", help="folders, `files`, `spark` or tests; all if none is named")
+    parser.add_argument(
+        "paths", nargs="*", help="folders, `files`, `spark`, or tests; all, folder by folder, if none is named"
+    )
     parser.add_argument("--only", choices=RESOLUTIONS, help="one of the two environments")
     parser.add_argument("--fresh", action="store_true", help="make the environments again, and run what passed, too")
     options = parser.parse_args()

@@ -42,12 +42,12 @@ from hedgerow.graph.selected import Selected
 from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
 from hedgerow.query.answer import Result, Rounding, finish_result
 from hedgerow.query.answer_table import AnswerTable
-from hedgerow.query.answered import Answered
+from hedgerow.query.answered import Answered, check_results
 from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.nested import subquery_answer
 from hedgerow.query.sql.graph_compose import GraphComposer, is_composed
 from hedgerow.query.sql.graph_statement import GraphStatement
-from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
+from hedgerow.query.sql.question import Bound, Expression, Kind, Predicate, Truth, columns_of
 
 MOST_CELLS = 2_000
 """Rows of a GROUP BY; each is a question of its own."""
@@ -77,7 +77,12 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
         return found.answer
     if estimate == "learned":
         raise QueryError("a learned estimate is for one COUNT; ask for others without it")
-    return AnswerTable(finish_result(question.bound, engine.result()))
+    return AnswerTable(_finish(question.bound, engine.result()))
+
+
+def _finish(bound: Bound, result: Result) -> Result:
+    check_results(bound, result)
+    return finish_result(bound, result)
 
 
 def _compose(release: GroupedGraph, text: str) -> Result:
@@ -86,7 +91,7 @@ def _compose(release: GroupedGraph, text: str) -> Result:
     def answer(statement: GraphStatement, shown: tuple[str, ...] = ()) -> Result:
         question = bind_question(statement, release)
         outcome = replace(question.bound.outcome, shown=(*question.bound.outcome.shown, *shown))
-        return finish_result(replace(question.bound, outcome=outcome), _Engine(release, question).result())
+        return _finish(replace(question.bound, outcome=outcome), _Engine(release, question).result())
 
     def look(statement: GraphStatement) -> Answered:
         return subquery_answer(
@@ -251,15 +256,10 @@ class _Engine:
         if not counts.upper:
             return GraphBounds(Extent(None, None, None), kind)
         extent = _aggregate_edges(item.function, left, right, edges)
-        is_value = item.function in ("min", "max") and ticks.domain is not None
-        is_whole = ticks.kind is Kind.INT and item.function != "avg"
-        rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
-        found = GraphBounds(
-            extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg"
-        )
         # With conditions on one side one choice reaches the least sum, if no assignment leaves nothing to add up.
         is_reached = item.function == "sum" and kind <= 1 and bool(counts.lower) and edges.is_certain
-        return replace(found, is_reached=is_reached)
+        found = GraphBounds(extent, kind, is_ratio=item.function == "avg", is_reached=is_reached)
+        return _in_units(found, item.function, ticks)
 
     def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> GraphBounds:
         """Aggregate a column of the entities at one end."""
@@ -287,12 +287,8 @@ class _Engine:
             Selected(side, has_value, near.nodes), far, np.zeros(0, np.int64), pairs, item.end == "left"
         ).count()
         is_reached = is_free and item.function != "avg" and bool(counted.lower)
-        is_value = item.function in ("min", "max") and ticks.domain is not None
-        is_whole = ticks.kind is Kind.INT and item.function != "avg"
-        rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
-        unit = Fraction(1) if is_value else ticks.unit
-        domain = ticks.domain if is_value else None
-        return GraphBounds(found, kind, unit, rounding, domain, item.function == "avg", is_reached)
+        bounds = GraphBounds(found, kind, is_ratio=item.function == "avg", is_reached=is_reached)
+        return _in_units(bounds, item.function, ticks)
 
     def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
         """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
@@ -326,6 +322,14 @@ _AT_ENDS: dict[str, Callable[[EndValues], Extent]] = {
     "max": largest_at_ends,
     "min": lambda ends: largest_at_ends(replace(ends, values=-ends.values)).negation,
 }
+
+
+def _in_units(found: GraphBounds, function: str, ticks: EdgeTicks) -> GraphBounds:
+    """Bounds in a column's own units: places in its list of values, whole numbers, or numbers rounded outwards."""
+    if function in ("min", "max") and ticks.domain is not None:
+        return replace(found, rounding=Rounding.VALUE, domain=ticks.domain)
+    is_whole = ticks.kind is Kind.INT and function != "avg"
+    return replace(found, unit=ticks.unit, rounding=Rounding.WHOLE if is_whole else Rounding.OUTWARD)
 
 
 def _aggregate_edges(function: str, left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:
@@ -391,11 +395,7 @@ def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> GraphBo
     draws = Draws(groups, ticks.lows, ticks.lows if ticks.lows is ticks.highs else ticks.highs, side.sizes, fitting)
     if item.function == "count":
         return GraphBounds(draws.count(), kind, is_reached=True)
-    found = _found_in(item.function, draws, kind)
-    if item.function in ("min", "max") and ticks.domain is not None:
-        return replace(found, rounding=Rounding.VALUE, domain=ticks.domain)
-    whole = ticks.kind is Kind.INT and item.function != "avg"
-    return replace(found, unit=ticks.unit, rounding=Rounding.WHOLE if whole else Rounding.OUTWARD)
+    return _in_units(_found_in(item.function, draws, kind), item.function, ticks)
 
 
 def _found_in(function: str, draws: Draws, kind: int) -> GraphBounds:

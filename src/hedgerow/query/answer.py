@@ -39,6 +39,7 @@ from hedgerow.query.sql.question import (
 
 __all__ = [
     "MEANING",
+    "NO_DATES",
     "NO_NUMBERS",
     "Answer",
     "Estimate",
@@ -149,7 +150,7 @@ class Estimate:
 
     Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
     numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known; `endless`
-    where a number has no bounds.
+    where some table divides by zero: bounds, if there are any, speak of the others.
     """
 
     lower: list[Fraction | None]
@@ -269,9 +270,20 @@ def _number(number: Any) -> Any:
     return None if isinstance(number, float) and math.isnan(number) else number
 
 
+def _has_dates(moments: pa.Array) -> bool:
+    """Tell whether all of them lie in the years that Python has."""
+    is_date = pa.types.is_date(moments.type)
+    per_day, ends = 1 if is_date else 86_400 * 10**6, pc.min_max(moments.cast(pa.int32() if is_date else pa.int64()))
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    return low is None or (_FIRST_DAY * per_day <= low and high < (_LAST_DAY + 1) * per_day)
+
+
 def _moment(tick: int, kind: pa.DataType) -> Any:
     width = pa.int32() if pa.types.is_date(kind) else pa.int64()
-    return pa.scalar(tick, width).cast(kind).as_py()
+    try:
+        return pa.scalar(tick, width).cast(kind).as_py()
+    except (OverflowError, pa.ArrowInvalid):
+        raise QueryError(NO_DATES) from None
 
 
 def _array(numbers: list[Any], is_whole: bool, outward: int = -1) -> pa.Array:
@@ -290,6 +302,10 @@ class Result:
     keys: dict[str, pa.Array]
     estimates: dict[str, Estimate]
     cells: int
+
+    def __post_init__(self) -> None:
+        if not all(_has_dates(values) for values in self.keys.values() if pa.types.is_temporal(values.type)):
+            raise QueryError(NO_DATES)
 
     def take(self, cells: NDArray[np.int64]) -> Result:
         """Return only some cells."""
@@ -391,6 +407,8 @@ _FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, dat
 Ends = tuple[Fraction, Fraction]
 
 
+NO_DATES = "this computation leaves the range of dates, which are those of the years 1 to 9999"
+"""What is said of a result that Python and most databases have no date for."""
 NO_NUMBERS = (
     "results that are texts, truth values or timestamps are not computed with or compared; of dates there are "
     "max(d) - min(d) in days and max(d) + 7, and they compare with dates"
@@ -433,7 +451,7 @@ def _combine_dates(operator: str, left: Estimate, right: Estimate) -> Estimate:
     if all(sides):
         return found
     if not all(day is None or _FIRST_DAY <= day <= _LAST_DAY for day in (*found.lower, *found.upper)):
-        raise QueryError("this computation leaves the range of dates, which are those of the years 1 to 9999")
+        raise QueryError(NO_DATES)
     return replace(found, rounding=Rounding.VALUE, domain=left.domain if sides[0] else right.domain)
 
 
@@ -455,17 +473,17 @@ def combine(operator: str, left: Estimate, right: Estimate) -> Estimate:
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         is_bounded=is_bounded,
         reached=_ends_reached(left, right, operator == "/"),
-        endless=_endless(left, right, pairs),
+        endless=_endless(left, right, divides=operator == "/"),
     )
 
 
-def _endless(left: Estimate, right: Estimate, pairs: list[Ends | None]) -> list[bool]:
-    """Where there are numbers and no bounds: dividing by what may be zero and is no count."""
+def _endless(left: Estimate, right: Estimate, *, divides: bool) -> list[bool]:
+    """Where a table may have no number, or one beyond all bounds: dividing by what may be zero, and is not for sure."""
     flags = []
     for cell, (one, other) in enumerate(zip(left.widened(), right.widened(), strict=True)):
         was = any(side.endless is not None and side.endless[cell] for side in (left, right))
-        is_zero = other is not None and right.exact[cell] and other[0] <= 0 <= other[1]
-        flags.append(was or (pairs[cell] is None and one is not None and other is not None and not is_zero))
+        spans_zero = divides and other is not None and other[0] <= 0 <= other[1] and not right.exact[cell]
+        flags.append(was or (spans_zero and one is not None))
     return flags
 
 

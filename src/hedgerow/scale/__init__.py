@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, as_path
 from hedgerow.scale.engine import ScaleEngine
 
 __all__ = ["ENGINES", "available_memory", "column_names", "is_too_large", "open_engine", "read_memory", "table_bytes"]
@@ -50,11 +50,11 @@ def available_memory() -> int | None:
 
 def table_bytes(source: str | os.PathLike[str]) -> int | None:
     """About how many bytes a table of files takes in memory; None where that is not told without reading it."""
-    path = Path(source)
-    if path.suffix.lower() in (".csv", ".tsv") and path.is_file():
+    path = as_path(source)
+    if path.suffix.lower() in (".csv", ".tsv") and os.path.isfile(path):
         return path.stat().st_size
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not files or not all(file.is_file() and file.suffix in (".parquet", ".pq") for file in files):
+    files = sorted(path.rglob("*.parquet")) if os.path.isdir(path) else [path]
+    if not files or not all(os.path.isfile(file) and file.suffix in (".parquet", ".pq") for file in files):
         return None
     from pyarrow import parquet
 

@@ -59,7 +59,7 @@ class CodedColumn:
         """The codes of a batch."""
         places = _by_place(values, self.raw) if self._is_narrow else None
         if places is None:
-            found = pc.index_in(_drop_signs(values), value_set=self.raw)
+            found = pc.index_in(_without_negative_zero(values), value_set=self.raw)
             if found.null_count:
                 raise InputError(CHANGED)
             places = found.to_numpy()
@@ -74,7 +74,7 @@ class CodedColumn:
         return Encoded(codes, self.domain, self.has_missing)
 
 
-def _drop_signs(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+def _without_negative_zero(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Floats without negative zero, which engines take for zero when they count, and hand out as it is."""
     return pc.add(values, 0.0) if pa.types.is_floating(values.type) else values
 
@@ -317,7 +317,7 @@ def _code_columns(table: Table, found: Mapping[str, Distinct | None]) -> dict[st
         own = encode(table.arrow.column(name).slice(0, len(raw)))
         counts = np.zeros(own.size, np.int64)
         np.add.at(counts, own.codes, rows)
-        columns[name] = CodedColumn(_drop_signs(raw), own.codes, own.domain, counts, own.has_missing)
+        columns[name] = CodedColumn(_without_negative_zero(raw), own.codes, own.domain, counts, own.has_missing)
     return columns
 
 

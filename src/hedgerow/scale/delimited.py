@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,7 +18,7 @@ from hedgerow.scale.duck_source import DuckSource, require_apart
 from hedgerow.scale.engine import Distinct
 from hedgerow.scale.passes import quote_files, quote_text
 from hedgerow.table.checks import BLANKS, attempt, existing_file
-from hedgerow.table.csv import Dialect, find_dialect, to_utf8
+from hedgerow.table.dialect import Dialect, find_dialect, to_utf8
 from hedgerow.table.options import ReadOptions, require_columns
 from hedgerow.table.read import READERS
 from hedgerow.table.sources import is_database
@@ -117,7 +118,7 @@ def delimited_files(source: object) -> list[Path] | None:
     if not isinstance(source, str | Path) or is_database(str(source)):
         return None
     path = Path(source)
-    if path.is_dir():
+    if os.path.isdir(path):
         files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _DELIMITED)
         return files if files and not any(path.rglob("*.parquet")) else None
     return [existing_file(path)] if READERS.get(path.suffix.lower(), "").startswith("csv.") else None

@@ -6,6 +6,7 @@ table has is decided as in memory, by Arrow; DuckDB reads them, and has no say i
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -52,12 +53,12 @@ def open_duckdb(connection: Any, source: object) -> DuckSource:
 
 
 def _open_parquet(connection: Any, path: Path) -> DuckSource:
-    if path.is_file() and path.suffix.lower() in (*PACKED, *READERS) and path.suffix.lower() not in _PARQUET:
+    if os.path.isfile(path) and path.suffix.lower() in (*PACKED, *READERS) and path.suffix.lower() not in _PARQUET:
         raise InputError(f"'{path.name}' is of a kind that is read in memory alone; convert it to Parquet.")
     found = open_parquet(path)
     own = next(found.get_fragments()).physical_schema.names
     keys = [field for field in found.schema if field.name not in own]
-    depths = {len(Path(file).relative_to(path).parts) if path.is_dir() else 1 for file in found.files}
+    depths = {len(Path(file).relative_to(path).parts) if os.path.isdir(path) else 1 for file in found.files}
     if keys and len(depths) > 1:
         raise InputError(f"The files in '{path.name}' lie at different depths below it; a table needs one kind.")
     kinds = ", ".join(f"{quote_text(key.name)}: {_KEY_TYPES.get(key.type, 'VARCHAR')}" for key in keys)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import one_array
+from hedgerow.arrays import is_numeric, one_array
 from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
@@ -234,7 +234,7 @@ class Schema:
 
 def require_positive(column: str, values: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64] | None = None) -> None:
     """Refuse weights that are no positive numbers; `rows` says how often each value occurs, if not once."""
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+    if not is_numeric(values.type):
         raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")
     is_low = pc.less_equal(values, pa.scalar(0, values.type))
     if low := pc.sum(is_low if rows is None else pc.multiply(is_low.cast(pa.int64()), rows)).as_py():

@@ -232,8 +232,10 @@ def _has_odd_floats(numbers: pa.Array) -> bool:
 
 
 def _decimals(array: pa.Array, name: str) -> pa.Array:
-    wide = isinstance(array.type, pa.Decimal256Type)
-    kind = pa.decimal128(min(array.type.precision, 38) if not wide else 38, array.type.scale)
+    """Decimals of up to 38 digits; thousands (a negative scale) are whole numbers here, as in every database."""
+    wide, thousands = isinstance(array.type, pa.Decimal256Type), max(-array.type.scale, 0)
+    digits = 38 if wide else min(array.type.precision + thousands, 38)
+    kind = pa.decimal128(digits, max(array.type.scale, 0))
     return attempt(lambda: array.cast(kind), f"Column '{name}' holds decimals of more than 38 digits; round them.")
 
 

@@ -27,6 +27,7 @@ from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
     ALWAYS,
     DECIMAL_DIGITS,
+    DERIVED,
     LARGEST,
     NUMBERS,
     SLOT,
@@ -68,7 +69,7 @@ from hedgerow.query.sql.question import (
 )
 from hedgerow.verify.names import text_in_form
 
-__all__ = ["Binder", "bind", "bind_outcome", "narrowed"]
+__all__ = ["Binder", "bind", "bind_outcome", "compare_constant", "narrowed"]
 
 _COMPARE: dict[str, Any] = {
     "=": operators.eq,
@@ -124,17 +125,17 @@ class Binder:
     def _compare(self, node: Compare) -> Predicate:
         left, right = self.exactly(node.left), self.exactly(node.right)
         if isinstance(left, Constant):
-            return _compare_constant(_FLIPPED[node.operator], right, left)
+            return compare_constant(_FLIPPED[node.operator], right, left)
         if isinstance(right, Constant):
-            return _compare_constant(node.operator, left, right)
+            return compare_constant(node.operator, left, right)
         return Compare(node.operator, *alike(left, right))
 
     def _in(self, node: In) -> Predicate:
         operand = self.exactly(node.operand)
         if isinstance(operand, Constant):
-            return Or((Truth(False), *(_compare_constant("=", operand, value) for value in node.values)))
+            return Or((Truth(False), *(compare_constant("=", operand, value) for value in node.values)))
         if _has_grid(operand) and any(isinstance(value.value, float) for value in node.values):
-            return Or(tuple(_compare_constant("=", operand, value) for value in node.values))
+            return Or(tuple(compare_constant("=", operand, value) for value in node.values))
         values = tuple(fitted for value in node.values if (fitted := _on_column(operand, value)) is not None)
         # A list of which nothing fits the column is false where the column is known and unknown where it is missing.
         return In(operand, values) if values else Compare("<>", operand, operand)
@@ -284,7 +285,7 @@ class _Fitter:
             name = item.function.removesuffix("_distinct").upper()
             raise QueryError(
                 f"{name} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
-                "COUNT, MIN and MAX work."
+                "COUNT, MIN, MAX and quantile_disc work."
             )
         scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
         scale = 0 if item.function in _MEANS and column.kind is Kind.TIME else scale  # whole microseconds
@@ -313,7 +314,7 @@ class _Fitter:
             raise QueryError(_MIXED.format(f"{function.upper()} of" if function else "GROUP BY with"))
         kind = kind_of(bound)
         assert kind is not None, "an expression that names columns has a kind"
-        name = f"= {value_sql(bound)}"
+        name = f"{DERIVED}{value_sql(bound)}"
         while name in self.binder.columns:
             name = f"={name}"
         self.derived[name] = bound
@@ -467,7 +468,7 @@ def _computed_kind(node: Expression, kinds: Mapping[str, Kind]) -> Kind:
     return Kind.DATE if sides.count(Kind.DATE) == 1 else Kind.FLOAT
 
 
-def _compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:
+def compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:
     """Compare an expression with a constant in the expression's own kind."""
     if constant.value is None or side == Constant(None):
         return Truth(None)
