@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -91,10 +92,15 @@ def literal(value: Any) -> str:
     return format(value, "f") if isinstance(value, Decimal) else str(value)
 
 
+_LONG = re.compile(r"(?<![\w.'\"])\d+\.\d{15,}(?![\w.'\"])")
+"""Digits that DuckDB before 2 does not turn into the nearest float, unless they have an exponent."""
+
+
 def true_values(database: duckdb.DuckDBPyConnection, asked: Asked) -> dict[Any, list[Any]]:
     """The values of the column in the rows that the condition hits, by key; without a key the only one is None."""
     key = quoted(asked.key) if asked.key else "NULL"
-    rows = database.execute(f"SELECT {key}, {quoted(asked.column)} FROM release WHERE {asked.where}").fetchall()
+    where = asked.where if duckdb.__version__ >= "2" else _LONG.sub(r"\g<0>e0", asked.where)
+    rows = database.execute(f"SELECT {key}, {quoted(asked.column)} FROM release WHERE {where}").fetchall()
     found: dict[Any, list[Any]] = {} if asked.key else {None: []}
     for key, value in rows:
         found.setdefault(key, []).append(value)

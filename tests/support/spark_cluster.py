@@ -19,6 +19,7 @@ from typing import Any
 
 __all__ = ["HAS_SPARK", "REASON", "Cluster", "cluster"]
 
+_ROOT = Path(__file__).resolve().parents[2]
 _SECONDS = 180
 _JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 """Java machines that live for minutes compile quickly, not well: most of their time would be spent on it."""
@@ -137,7 +138,8 @@ def _settings(remote: int, folder: Path) -> dict[str, str]:
         "spark.ui.port": "0",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.local.dir": str(folder / "local"),
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(sys.path),
+        # Not all of the driver's path: old versions of IPython put a folder there that has a package `tests`.
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(map(str, (_ROOT / "src", _ROOT))),
     }
 
 
