@@ -66,6 +66,14 @@ def test_functions_are_called_by_a_verb_or_a_noun():
     assert found == set()
 
 
+@pytest.mark.parametrize("file", house.sources(), ids=lambda file: str(file.relative_to(house.SOURCE)))
+def test_imports_stand_in_one_block(file):
+    """A second block further down is what is left of another module."""
+    body = ast.parse(file.read_text()).body[1:]
+    is_import = [isinstance(node, ast.Import | ast.ImportFrom) for node in body]
+    assert is_import == sorted(is_import, reverse=True)
+
+
 def _modules():
     names = {}
     for file in house.sources():

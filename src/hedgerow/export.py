@@ -29,7 +29,7 @@ from hedgerow.query import help_table, help_table_of_part
 from hedgerow.release.bundle import PartedTables
 from hedgerow.release.folder import folder_beside, named_folder, put_in_place
 from hedgerow.release.forms.example import name_sql
-from hedgerow.release.parts import numbered_tables, whole_grids
+from hedgerow.release.part_tables import numbered_tables, whole_grids
 from hedgerow.release.readme import readme
 from hedgerow.table import write_csv
 from hedgerow.verify.parts import SHARED
@@ -95,8 +95,8 @@ def _contents(release: Release | GroupedGraph, *, by_parts: bool) -> ExportConte
         parts = functools.partial(_parts, release, grids)
         first = dict(next(parts()))
         # Pages take their examples from the first part.
-        told = replace(release, tables={name: table for name, table in first.items() if name != "help"})
-        return replace(_describe(told, first), more=lambda: itertools.islice(parts(), 1, None))
+        described = replace(release, tables={name: table for name, table in first.items() if name != "help"})
+        return replace(_describe(described, first), more=lambda: itertools.islice(parts(), 1, None))
     return _describe(release, dict(release.tables) | ({"help": help_table(release)} if release.groups else {}))
 
 

@@ -140,4 +140,4 @@ def _forget(book: Ledger, what: Sequence[str]) -> None:
         raise ParameterError("'forget' takes the release to forget; 'list' shows them.")
     left = book.forget(what)
     put_json(lambda: {"forgotten": list(what), "left": len(left.entries)})
-    click.echo(f"{len(what)} forgotten, {len(left.entries)} left. Forget only what never left.")
+    click.echo(f"{len(what)} forgotten, {len(left.entries)} left. Forget only releases that nobody has received.")

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from hedgerow.partition.robust.candidates import RobustRows
     from hedgerow.partition.robust.check import RobustLimits
 
-__all__ = ["FORMS", "Robust"]
-
 FORMS = ("separated", "permuted", "generalized")
 
 _NEAR = Fraction(1, 100)

@@ -73,7 +73,7 @@ def _move(recipe: GraphRecipe, place: Callable[[str], str], table: Callable[[str
 
 
 def differences(before: Recipe | GraphRecipe, after: Recipe | GraphRecipe) -> list[tuple[str, Any, Any]]:
-    """Name each setting that two recipes give otherwise, with both values; None where one does not give it.
+    """Name each setting in which two recipes differ, with both values; None where one does not give it.
 
     Roles are compared column by column; the order of columns says nothing.
     """

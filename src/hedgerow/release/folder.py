@@ -31,19 +31,6 @@ from hedgerow.verify.holding import can_open_folders, folder_to_read, place_asid
 from hedgerow.verify.manifest import format_of
 from hedgerow.verify.values import MANIFEST, FileEntry
 
-__all__ = [
-    "MANIFEST",
-    "FileEntry",
-    "folder_beside",
-    "named_folder",
-    "put_in_place",
-    "replace_file",
-    "require_outside_bundles",
-    "require_replaceable",
-    "sync_folder",
-    "write_folder",
-]
-
 _AT_FDCWD = {"linux": -100, "darwin": -2}
 _EXCHANGE = 2
 

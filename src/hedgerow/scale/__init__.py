@@ -1,7 +1,8 @@
 """Tables larger than memory: count values, decide on the counts, scatter rows into blocks, publish each block.
 
-`engine` says what an engine does; `duckdb` and `spark` are engines; `coding` gives columns codes that are the same in
-every block, and `dealing` deals rows to blocks by exact numbers.
+`engine` says what an engine does; `duckdb` and `spark` are engines, with `sources` of rows for the one, and
+`spark_tasks` and `spark_session` for the other; `coding` gives columns codes that are the same in every block, and
+`dealing` deals rows to blocks by exact numbers.
 """
 
 from __future__ import annotations
