@@ -138,3 +138,30 @@ def test_attack_is_a_package_and_a_function() -> None:
     assert hr.attack is hedgerow.attack
     assert callable(hr.attack)
     assert hr.attack.linking is hedgerow.attack.linking  # type: ignore[attr-defined]
+
+
+TABLE = {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}
+ROLES = hr.Schema(quasi="age", sensitive="pay")
+MISUSES = {
+    "no schema": lambda method, _: method.publish(TABLE, None),
+    "a mapping as schema": lambda method, _: method.publish(TABLE, {"quasi": ["age"]}),
+    "schema and table exchanged": lambda method, _: method.publish(ROLES, TABLE),
+    "a text as seed": lambda method, _: method.publish(TABLE, ROLES, seed="7"),
+    "a fraction as seed": lambda method, _: method.publish(TABLE, ROLES, seed=1.5),
+    "a negative seed": lambda method, _: method.publish(TABLE, ROLES, seed=-1),
+    "a truth value as seed": lambda method, _: method.publish(TABLE, ROLES, seed=True),
+    "no releases": lambda *_: hr.compare([]),
+    "no named releases": lambda *_: hr.compare({}),
+    "a number as tables": lambda _, release: release.ask("SELECT count(*) FROM release", tables=5),
+    "a number as hierarchy": lambda *_: hr.Hierarchy.from_arx(0),  # would be the terminal
+    "no name of a hierarchy": lambda *_: hr.Hierarchy.from_arx("a\0b"),
+    "a long delimiter": lambda *_: hr.Hierarchy.from_arx(__file__, delimiter="::"),
+}
+
+
+@pytest.mark.parametrize("case", MISUSES)
+def test_misuse_is_refused_in_a_sentence(case):
+    """Arguments of another kind than is meant end in one of our errors, which says what is meant."""
+    method = hr.KEAnonymity(k=2, e=1)
+    with pytest.raises(hr.HedgerowError):
+        MISUSES[case](method, method.publish(TABLE, ROLES))

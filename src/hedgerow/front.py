@@ -187,9 +187,9 @@ def regress(
 def _name_releases(
     releases: Mapping[str, Release | StrPath] | Sequence[Release | StrPath],
 ) -> dict[str, Release | StrPath]:
-    if isinstance(releases, Mapping):
+    if isinstance(releases, Mapping) and releases:
         return dict(releases)
-    if isinstance(releases, str | os.PathLike) or not isinstance(releases, Sequence):
+    if isinstance(releases, str | os.PathLike) or not isinstance(releases, Sequence) or not releases:
         raise ParameterError("Releases to compare come as a list, or as a mapping of names to releases.")
     names = [
         Path(release).name if isinstance(release, str | os.PathLike) else str(place)

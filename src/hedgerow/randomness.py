@@ -13,6 +13,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.errors import ParameterError
+
 
 class Keys(Protocol):
     """A source of randomness: call it with a count, get that many uniform 64-bit integers."""
@@ -67,6 +69,8 @@ def order_keys(keys: Keys) -> Keys:
 
 def generator(seed: int) -> np.random.Generator:
     """A reproducible generator for synthetic data and experiments; nothing that protects anybody may use it."""
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ParameterError(f"'seed' must be a whole number of at least 0; got {seed!r}.")
     return np.random.Generator(np.random.PCG64DXSM(seed))
 
 

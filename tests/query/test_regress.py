@@ -254,3 +254,20 @@ def test_acs():
     age, travel, income = (table.column(name).to_numpy() for name in ("Age", "Travel time to work", "Income"))
     genders = indicators(np.array(table.column("Gender").to_pylist()))
     assert_inside(result, least_squares([np.ones(len(age)), age, *genders, travel], income))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"weights": "w) FROM release --"},
+        {"weights": "w) AS a, max(w"},
+        {"weights": "0"},
+        {"weights": 5},
+        {"where": "age > 30) OR (age < 40"},
+        {"where": "age > 30 GROUP BY sex"},
+    ],
+)
+def test_weights_and_conditions_say_no_more_than_they_may(given):
+    """A text that is no expression by itself could cut off the condition; a number is no column."""
+    with pytest.raises(QueryError, match=r"takes a condition|where a column is needed|not SQL"):
+        published(people()).regress("income ~ age", **({"where": "age > 60"} | given))

@@ -90,9 +90,14 @@ class Method(ABC):
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         whoever learns the seed; such a release is stamped and not written without an explicit flag.
         """
+        from hedgerow.schema import Schema
         from hedgerow.verify import verify_once
         from hedgerow.verify.words import word
 
+        if not isinstance(schema, Schema):
+            raise ParameterError(
+                f"'schema' must be a hedgerow.Schema, which gives each column a role; got {type(schema).__name__}."
+            )
         report = progress_or_notebook(progress)
         if out is not None:
             keeping = None if ledger is None else (ledger, again)

@@ -132,14 +132,18 @@ def _combine(chosen: Sequence[_Chosen], each: Callable[[Callable[[_Fit], Any]], 
 def _bind(release: Release, model: Formula, where: str | None, weights: str | None) -> Bound:
     """Bind the outcome, the factors and the weights as one question, so that names mean what they mean in SQL."""
     from hedgerow.query import bound_to, connect
+    from hedgerow.query.sql.parse import is_expression
 
     items = [model.outcome.sql, *(factor.sql for factor in model.factors), *([] if weights is None else [weights])]
     select = ", ".join(f"max({item}) AS item{place}" for place, item in enumerate(items))
     bound = bound_to(release, f"SELECT {select} FROM release" + (f" WHERE ({where})" if where else ""))
-    if len(bound.aggregates) != len(items) or bound.groups or bound.outcome.order or bound.outcome.limit is not None:
+    if not all(is_expression(text) for text in (where or None, weights) if text is not None):
         raise QueryError("'where' takes a condition and 'weights' a column: where=\"age >= 18\", weights=\"w\"")
     for aggregate in bound.aggregates:
-        assert isinstance(aggregate.column, Column), "bound arguments are columns"
+        if not isinstance(aggregate.column, Column):
+            raise QueryError(
+                "a number stands where a column is needed; the outcome, each factor and the weights name one"
+            )
         names = columns_of(bound.derived.get(aggregate.column.name, aggregate.column))
         if len(names) > 1 and names & set(release.columns.sensitive):
             raise QueryError(

@@ -205,4 +205,6 @@ def _own(tables: Mapping[str, Any] | None) -> dict[str, pa.Table]:
     """Read tables that an analyst brings along, in every way in which `publish` takes them."""
     from hedgerow.table import read_table
 
+    if not isinstance(tables, Mapping | None):
+        raise ParameterError(f"'tables' must map names to tables; got {type(tables).__name__}.")
     return {name: read_table(table).arrow for name, table in (tables or {}).items()}

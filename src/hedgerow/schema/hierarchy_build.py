@@ -23,7 +23,7 @@ from itertools import chain, pairwise
 from os import PathLike
 from typing import Any
 
-from hedgerow.errors import InputError, ParameterError, SchemaError, counted
+from hedgerow.errors import InputError, ParameterError, SchemaError, as_path, counted
 from hedgerow.exact import as_fraction
 from hedgerow.schema.domain import plain_number
 from hedgerow.table.checks import BLANKS
@@ -232,7 +232,7 @@ def _arx_children(paths: Sequence[list[str]]) -> tuple[Any, ...]:
 
 def _read_lines(path: str | PathLike[str], delimiter: str) -> list[list[str]]:
     try:
-        with open(path, encoding="utf-8-sig", newline="") as file:
+        with open(as_path(path), encoding="utf-8-sig", newline="") as file:
             read = csv.reader(file, delimiter=delimiter, strict=True)
             lines = [[cell.strip(BLANKS) for cell in line] for line in read if line]
     except OSError as error:
@@ -241,6 +241,10 @@ def _read_lines(path: str | PathLike[str], delimiter: str) -> list[list[str]]:
         ) from None
     except UnicodeDecodeError:
         raise InputError("the hierarchy file cannot be read: it is not UTF-8.") from None
+    except ParameterError:
+        raise
+    except (ValueError, TypeError):  # no file has such a name; no sign parts cells by several letters
+        raise InputError("the hierarchy file cannot be read: its name or the delimiter is none.") from None
     except csv.Error:
         raise InputError("the hierarchy file cannot be read: its quotes or line ends are broken.") from None
     if not lines:

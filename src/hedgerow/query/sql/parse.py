@@ -497,6 +497,17 @@ def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select
     return statements[0]
 
 
+def is_expression(text: str) -> bool:
+    """Tell whether a text is one expression by itself, so that it says no more where it is put into a question."""
+    try:
+        check_text(f"SELECT {text}")
+        tree = statement_of(f"SELECT {text}")
+    except (QueryError, RecursionError):
+        return False
+    said = [name for name, value in tree.args.items() if value]
+    return said == ["expressions"] and len(tree.expressions) == 1
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """Keep sqlglot from logging the text of commands that it does not parse; the refusal says enough."""
