@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.query import learned
+from hedgerow.query import learned_dealing
 from hedgerow.query.evidence import view
-from hedgerow.query.learned import _fit
+from hedgerow.query.learned_dealing import _fit
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
 
@@ -257,8 +257,8 @@ def test_what_was_dealt_is_kept_however_large_it_is(monkeypatch: pytest.MonkeyPa
     dealt: list[int] = []
     monkeypatch.setattr(view, "LEAST", 0)
     monkeypatch.setattr(view, "PER_ROW", 0)
-    monkeypatch.setattr(learned, "_fit", lambda *rows: dealt.append(1) or _fit(*rows))
+    monkeypatch.setattr(learned_dealing, "_fit", lambda *rows: dealt.append(1) or _fit(*rows))
     release = hr.Anatomy(l=2).publish(people(600), SCHEMA, seed=1)
     for low in (30, 40, 50):
         release.ask(f"SELECT avg(pay) FROM release WHERE age > {low}", estimate="learned")
-        assert len(dealt) == 2 * (1 + learned._DEALINGS)
+        assert len(dealt) == 2 * (1 + learned_dealing._DEALINGS)
