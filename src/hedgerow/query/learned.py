@@ -28,8 +28,8 @@ import numpy as np
 from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Answer, Learned
-from hedgerow.query.learned_dealing import MOST_PAIRS, Dealing, RowsHit, normal_scores, ranges
-from hedgerow.query.learned_lines import TOO_LITTLE, KnownRows, features_of
+from hedgerow.query.learned_dealing import TOO_LARGE, Dealing, RowsHit, ranges
+from hedgerow.query.learned_lines import TOO_LITTLE, KnownRows, features_of, rows_alike
 from hedgerow.query.sql.question import NUMBERS, Column, Truth, columns_of
 
 if TYPE_CHECKING:
@@ -188,20 +188,21 @@ class _Model:
 
     def _dealing(self, shape: KnownRows) -> Dealing | None:
         """Deal the values to the rows; None for texts, gaps and groups that are too large."""
-        view, largest = self.source.view, int(shape.sizes.max(initial=0))
-        is_number = view.columns[self.base].kind in NUMBERS and not view.has_missing(self.base)
-        if not is_number or len(shape.sizes) * largest**2 > MOST_PAIRS:
+        view = self.source.view
+        if view.columns[self.base].kind not in NUMBERS or view.has_missing(self.base):
             return None
-        scores = normal_scores(view.codes(self.base).codes.astype(np.int64))
-        dealing: Dealing = view.keep(f"dealing of {self.base}", lambda: Dealing(shape, scores, view.offsets))
-        return dealing
+        ranks = view.codes(self.base).codes.astype(np.int64)
+        dealing: Dealing = view.keep(
+            f"dealing of {self.base}", lambda: Dealing(shape, rows_alike(self.release, self.source), ranks)
+        )
+        return None if dealing.refusal == TOO_LARGE else dealing
 
     def _deal(self, answer: Answer, dealing: Dealing, shape: KnownRows, kept: Floats) -> Learned:
         if why := dealing.refusal:
             return _fair(answer, why)
         hits = RowsHit(shape.hit, shape.deviations[shape.hit].sum(axis=0), dealing.shares(shape.hit))
         if self.aggregate.function == "count":
-            return self._bound_estimate(answer, *dealing.total(kept, hits, is_counted=True), "", None)
+            return self._bound_estimate(answer, *dealing.total(kept, hits), "", None)
         values = kept * _numbers(self.source.hidden_view(self.base), self.bound, self.aggregate)
         estimate, error = dealing.total(values, hits)
         if self.aggregate.function == "sum":

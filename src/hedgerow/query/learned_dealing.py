@@ -2,7 +2,7 @@
 
 Source     own: normal scores and shares of ranges, both learned between groups, dealt inside them
 Guarantee  none; the estimate is computed from the release alone
-Cost       O(sum of squared group sizes) for each of thirteen dealings, once
+Cost       O(sum over groups of kinds of rows times different values) for each of thirteen dealings, once
 
 Numbers are learned by their normal scores, and then dealt: the chance that a row has a value of its group falls with
 the squared distance of the value's score from the row's prediction, and rows and values both add up to one: in small
@@ -22,22 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
-from hedgerow.query.learned_lines import BY_HIDDEN, LEAST, TOO_LITTLE, KnownRows, ridge, slopes_of
+from hedgerow.query.learned_lines import KnownRows, ridge, slopes_of
 from hedgerow.randomness import seeded_keys
 
-__all__ = ["MOST_PAIRS", "Dealing", "RowsHit", "normal_scores", "ranges"]
+__all__ = ["TOO_LARGE", "Dealing", "RowsHit", "normal_scores", "ranges"]
 
 _DEALINGS = 12
 _ROUNDS = 20
-MOST_PAIRS = 4_000_000
-"""Pairs of a row and a value of its group, all groups padded to the largest, up to which values are dealt."""
+_MOST_PAIRS = 4_000_000
+"""Pairs of a row and a value of its group up to which values are dealt."""
 
 _EVERY_WAY = 6
 """Groups of up to so many rows are dealt in every way."""
 
-_WIDENED_NEAR = 1.0
-_WIDENED_SUMS, _WIDENED_COUNTS = 1.15, 1.0
-"""The same for values that are dealt, inside groups of near rows and inside others."""
+TOO_LARGE = "groups are too large to be dealt"
 
 _MOSTLY_CHANCE = 2.0
 """Shares of hits that spread at most this many times as much as chance gives belong to groups that looked at none."""
@@ -52,83 +50,152 @@ class RowsHit:
 
     rows: Any
     lever: Floats
-    shares: list[Floats]
+    shares: Floats
 
 
 class Dealing:
-    """Chances of each row to have each value of its group, from normal scores of the values and lines over features."""
+    """Chances of each row to have each value of its group, from normal scores of the values and lines over features.
 
-    def __init__(self, shape: KnownRows, scores: Floats, offsets: Ints) -> None:
-        count = len(shape.sizes)
+    Rows of a group that are alike have the same chances, and so have equal values: in groups too large to be dealt in
+    every way they are dealt together. Groups of nearly the same size share a matrix.
+    """
+
+    def __init__(self, shape: KnownRows, kinds: Ints, ranks: Ints) -> None:
+        scores, count = normal_scores(ranks), len(shape.sizes)
         mean = np.bincount(shape.owner, scores, minlength=count) / shape.sizes
         slopes = slopes_of(shape.means, mean, shape.sizes)
         predicted = shape.deviations @ slopes
         inside, explained = float(((scores - mean[shape.groups]) ** 2).sum()), float(predicted @ predicted)
-        left = mean - mean.mean() - (shape.means - shape.means.mean(axis=0)) @ slopes
-        self.refusal = ""
-        self._chances: list[NDArray[np.float32]] = []
-        if float(shape.sizes @ left**2) / count > BY_HIDDEN * max(inside / len(scores), 1e-300):
-            self.refusal = "groups were made by the hidden values"
-        elif explained < LEAST * inside or count < 4 * shape.means.shape[1]:
-            self.refusal = TOO_LITTLE
-        self._contrast = _Contrast(shape)
-        places = np.arange(int(shape.sizes.max(initial=0)))
-        self._real, self._sizes = places < shape.sizes[:, None], shape.sizes
-        self._place = np.where(self._real, offsets[:-1, None] + places, 0)
+        self.refusal = shape.refusal(mean, slopes, inside, explained)
+        self._owner, self._sizes, self._contrast = shape.owner, shape.sizes, _Contrast(shape)
+        self._rows, self._values = (
+            _Alike.of(owner, codes, shape.sizes) for owner, codes in ((shape.groups, kinds), (shape.owner, ranks))
+        )
+        self._blocks = [_Block(self._rows.pick(those), self._values.pick(those)) for those in self._by_size()]
+        self.refusal = self.refusal or (TOO_LARGE if sum(block.pairs for block in self._blocks) > _MOST_PAIRS else "")
         if self.refusal:
             return
         noise = max(inside - explained, 0.05 * inside) / max(len(scores) - count, 1)
         bins = ranges(scores)
         marks = np.eye(int(bins.max()) + 1)[bins]
+        usual = marks.mean(axis=0)
         shares = np.column_stack([np.bincount(shape.owner, m, minlength=count) for m in marks.T]) / shape.sizes[:, None]
-        both, pairs = np.column_stack([mean, shares]), self._real[:, :, None] & self._real[:, None, :]
-        placed = scores[self._place][:, None, :]
+        both, rows = np.column_stack([mean, shares]), self._rows.first
+        deviations, apart = shape.deviations[rows], shape.features[rows] - shape.features.mean(axis=0)
+        scores, bins = scores[self._values.first], bins[self._values.first]
         for pick in (np.arange(count), *_resample(count)):
             lines = slopes_of(shape.means[pick], both[pick], shape.sizes[pick])
-            expected = mean[shape.groups] + shape.deviations @ lines[:, 0]
-            near = -((placed - expected[self._place][:, :, None]) ** 2) / (2.0 * noise)
-            near = np.exp(np.maximum(near - near.max(axis=2, keepdims=True), -60.0))
-            usual = marks.mean(axis=0)
-            likely = usual + (shape.features - shape.features.mean(axis=0)) @ lines[:, 1:]
-            likely = np.maximum(likely, 0.02 * usual)
-            binned = np.take_along_axis(
-                likely[self._place], np.broadcast_to(bins[self._place][:, None, :], pairs.shape), 2
-            )
-            two = _fit(near * pairs, self._real), _fit(binned * pairs, self._real)
-            self._chances.append(np.asarray((two[0] + two[1]) / 2, np.float32))
-            # What the two models differ by is an error of the model, which resampling does not show.
-            if len(self._chances) == 1:
-                self._chances.append(np.asarray((two[0] - two[1]) / 2, np.float32))
+            expected = mean[shape.groups[rows]] + deviations @ lines[:, 0]
+            likely = np.maximum(usual + apart @ lines[:, 1:], 0.02 * usual)
+            for block in self._blocks:
+                block.deal((scores, expected, noise), (bins, likely))
 
-    def shares(self, hit: Any) -> list[Floats]:
+    def _by_size(self) -> list[Ints]:
+        """Groups that have nearly as many kinds of rows and nearly as many values, up to half as many again."""
+        found = [np.log(np.maximum(each.counts / _EVERY_WAY, 1.0)) for each in (self._rows, self._values)]
+        steps = [np.ceil(each / np.log(1.5) - 1e-9).astype(np.int64) for each in found]
+        # Groups that are dealt in every way are apart from larger ones of few kinds.
+        both = (steps[0] * 1000 + steps[1]) * 2 + (self._sizes <= _EVERY_WAY)
+        return [np.flatnonzero(both == step) for step in np.unique(both)]
+
+    def shares(self, hit: Any) -> Floats:
         """Chances of values to belong to a row hit, half of what two models differ by, chances by resampled groups."""
-        rows = (hit[self._place] & self._real).astype(np.float32)
-        return [np.einsum("gij,gi->gj", each, rows).astype(np.float64) for each in self._chances]
+        hits = np.bincount(self._rows.of_each[hit], minlength=len(self._rows.first)).astype(np.float32)
+        found = np.zeros((_DEALINGS + 2, len(self._values.first)))
+        for block in self._blocks:
+            block.add_up(hits, found)
+        return found[:, self._values.of_each]
 
-    def total(self, values: Floats, hits: RowsHit, *, is_counted: bool = False) -> tuple[float, float]:
+    def total(self, values: Floats, hits: RowsHit) -> tuple[float, float]:
         """The learned sum over the rows hit, and its standard error."""
-        shares, padded = hits.shares, values[self._place] * self._real
-        found = [float((share * padded).sum()) for share in shares]
-        likely = np.clip(shares[0], 0.0, 1.0)
-        weight = likely * (1.0 - likely) * self._real
-        size = self._sizes
-        middle = (weight * padded).sum(axis=1) / np.maximum(weight.sum(axis=1), 1e-300)
+        found, count, size = hits.shares @ values, len(self._sizes), self._sizes
+        likely = np.clip(hits.shares[0], 0.0, 1.0)
+        weight = likely * (1.0 - likely)
+        weights, sums = (np.bincount(self._owner, each, minlength=count) for each in (weight, weight * values))
+        off = values - (sums / np.maximum(weights, 1e-300))[self._owner]
         # So many rows of a group are hit, whoever has which value; equal chances give the fair shuffle's variance.
-        dealt = (weight * (padded - middle[:, None]) ** 2).sum(axis=1) * size / np.maximum(size - 1.0, 1.0)
-        variance = float(dealt.sum() + np.square(found[1]) + np.var(found[2:], ddof=1))
-        other, noise, is_blind = self._contrast.total(values, hits)
-        if not is_blind:
-            return found[0], _WIDENED_NEAR * float(np.sqrt(variance))
-        apart = other - found[0]
-        misfit = max(np.square(apart) - noise, 0.0)
-        return found[0], (_WIDENED_COUNTS if is_counted else _WIDENED_SUMS) * float(np.sqrt(variance + misfit))
+        dealt = float((weight * off**2) @ (size / np.maximum(size - 1.0, 1.0))[self._owner])
+        variance = dealt + float(np.square(found[1]) + np.var(found[2:], ddof=1))
+        return float(found[0]), float(np.sqrt(variance + self._contrast.misfit(values, hits, float(found[0]))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Alike:
+    """Rows (or values) of each group that are alike: which each of them belongs to, the first and how many they are.
+
+    Those of a group follow each other, `counts` of them from `starts` on.
+    """
+
+    of_each: Ints
+    first: Ints
+    times: Floats
+    starts: Ints
+    counts: Ints
+
+    @classmethod
+    def of(cls, owner: Ints, codes: Ints, sizes: Floats) -> _Alike:
+        """Tell the rows of each group apart by their codes; all rows of groups that are dealt in every way."""
+        alone = np.arange(len(owner))
+        told = np.where(sizes[owner] <= _EVERY_WAY, alone, codes)
+        most = max(int(codes.max(initial=0)), len(owner)) + 1
+        _, first, of_each, times = np.unique(
+            owner.astype(np.int64) * most + told, return_index=True, return_inverse=True, return_counts=True
+        )
+        counts = np.bincount(owner[first], minlength=len(sizes))
+        return cls(of_each, first, times.astype(np.float64), np.cumsum(counts) - counts, counts)
+
+    def pick(self, groups: Ints) -> _Padded:
+        """The places of some groups' rows, each group padded to the largest."""
+        places = np.arange(int(self.counts[groups].max()))
+        real = places < self.counts[groups, None]
+        place = np.where(real, self.starts[groups, None] + places, 0)
+        return _Padded(real, place, real * self.times[place])
+
+
+@dataclass(frozen=True, eq=False)
+class _Padded:
+    """Which places of a matrix are real, what stands there, and how many rows it stands for."""
+
+    real: NDArray[np.bool_]
+    place: Ints
+    times: Floats
+
+
+class _Block:
+    """Groups that are dealt together: kinds of rows by different values."""
+
+    def __init__(self, rows: _Padded, values: _Padded) -> None:
+        self._rows, self._values = rows, values
+        self._chances: list[NDArray[np.float32]] = []
+        self.pairs = rows.real.size * values.real.shape[1]
+
+    def deal(self, scored: tuple[Floats, Floats, float], binned: tuple[Ints, Floats]) -> None:
+        """Deal once more: by normal scores, those expected and their noise, and by ranges and their chances."""
+        rows, values = self._rows.place, self._values.place
+        pairs = self._rows.real[:, :, None] & self._values.real[:, None, :]
+        scores, expected, noise = scored
+        near = -((scores[values][:, None, :] - expected[rows][:, :, None]) ** 2) / (2.0 * noise)
+        near = np.exp(np.maximum(near - near.max(axis=2, keepdims=True), -60.0))
+        bins, likely = binned
+        ranged = np.take_along_axis(likely[rows], np.broadcast_to(bins[values][:, None, :], pairs.shape), 2)
+        two = [_fit(each * pairs, self._rows.times, self._values.times) for each in (near, ranged)]
+        self._chances.append(np.asarray((two[0] + two[1]) / 2, np.float32))
+        # What the two models differ by is an error of the model, which resampling does not show.
+        if len(self._chances) == 1:
+            self._chances.append(np.asarray((two[0] - two[1]) / 2, np.float32))
+
+    def add_up(self, hits: NDArray[np.float32], found: Floats) -> None:
+        """Of each dealing, the chances of values to belong to a row hit, put in their places."""
+        rows, real = hits[self._rows.place] * self._rows.real, self._values.real
+        for to, each in zip(found, self._chances, strict=True):
+            to[self._values.place[real]] = np.einsum("gij,gi->gj", each, rows)[real]
 
 
 class _Contrast:
     """The sum over the rows hit from groups alone: how their means go with features and with their share of hits.
 
-    It makes no assumption about values, so that what it differs by from the dealt sum, beyond its own noise, is what
-    the model of the values misses. For one question it is noisier.
+    It makes no assumption about values, so that what it differs by from the dealt sum is what the model of the values
+    misses. For one question it is noisier.
     """
 
     def __init__(self, shape: KnownRows) -> None:
@@ -137,22 +204,28 @@ class _Contrast:
         x = shape.means - self._weight @ shape.means
         self._x, self._gram = x, ridge((x * shape.sizes[:, None]).T @ x)
 
-    def total(self, values: Floats, asked: RowsHit) -> tuple[float, float, bool]:
-        """The sum, the variance of what hits add to it, and whether groups were made without looking at hits."""
+    def misfit(self, values: Floats, asked: RowsHit, dealt: float) -> float:
+        """The square of what the dealt sum over the rows hit may miss.
+
+        Groups that were made without looking at hits differ by chance in their shares of them, which tells what hits
+        add; that is noisy, so its noise is taken out. Others leave the line: its part of the variance of three models,
+        two of which are dealt.
+        """
         x, sizes, count, lever = self._x, self._sizes, len(self._sizes), asked.lever
         mean = np.bincount(self._owner, values, minlength=count) / sizes
         hits = np.bincount(self._groups[asked.rows], minlength=count).astype(np.float64)
         both = np.column_stack((mean, hits / sizes))
         both = both - self._weight @ both
         slopes = np.linalg.solve(self._gram, (x * sizes[:, None]).T @ both)
+        line, share = float(hits @ mean + lever @ slopes[:, 0]), float(hits.sum() / sizes.sum())
+        if float(sizes @ both[:, 1] ** 2) > _MOSTLY_CHANCE * count * share * (1.0 - share):
+            return float(np.square(line - dealt)) / 2.0
         left, own = (both - x @ slopes).T
         scale = float(sizes @ own**2) + 1e-12 * float(sizes.sum())
         steep = float((sizes * own) @ left) / scale
         noise = float(np.square(sizes * own) @ np.square(left - steep * own)) / scale**2
-        share = float(hits.sum() / sizes.sum())
         reach = float(hits @ (1.0 - hits / sizes) - lever @ slopes[:, 1])
-        is_blind = float(sizes @ both[:, 1] ** 2) <= _MOSTLY_CHANCE * count * share * (1.0 - share)
-        return float(hits @ mean + lever @ slopes[:, 0] + steep * reach), noise * reach**2, is_blind
+        return max(float(np.square(line + steep * reach - dealt) - noise * np.square(reach)), 0.0)
 
 
 def _resample(count: int) -> Iterator[Ints]:
@@ -168,18 +241,19 @@ def ranges(scores: Floats, most: int = _BINS) -> Ints:
     return np.asarray(np.unique(found, return_inverse=True)[1])
 
 
-def _fit(likely: Floats, real: Any) -> NDArray[np.float32]:
-    """Chances of rows to have values, per group: rows add up to one, and so do values.
+def _fit(likely: Floats, rows: Floats, values: Floats) -> NDArray[np.float32]:
+    """Chances of a row of each kind to have one of each value, per group: rows add up to one, and so do values.
 
-    Small groups are dealt in every way, each as likely as the product of its chances; of larger ones chances are scaled
-    (Sinkhorn), which tells rows less apart.
+    `rows` and `values` are how many there are of each. Small groups, in which all are told apart, are dealt in every
+    way, each as likely as the product of its chances; of larger ones chances are scaled (Sinkhorn), which tells rows
+    less apart.
     """
-    if real.shape[1] <= _EVERY_WAY:
-        return _dealt_in_every_way(likely, real)
-    row, value = np.ones(real.shape), np.ones(real.shape)
+    if rows.sum(axis=1).max() <= _EVERY_WAY:
+        return _dealt_in_every_way(likely, rows > 0)
+    row, value = np.ones(rows.shape), np.ones(values.shape)
     for _ in range(_ROUNDS):
-        row = real / np.maximum(np.einsum("gij,gj->gi", likely, value), 1e-300)
-        value = real / np.maximum(np.einsum("gij,gi->gj", likely, row), 1e-300)
+        row = (rows > 0) / np.maximum(np.einsum("gij,gj->gi", likely, value * values), 1e-300)
+        value = (values > 0) / np.maximum(np.einsum("gij,gi->gj", likely, row * rows), 1e-300)
     chances: NDArray[np.float32] = (likely * row[:, :, None] * value[:, None, :]).astype(np.float32)
     return chances
 

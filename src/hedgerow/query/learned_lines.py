@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.query.evidence.permuted import RowSource
     from hedgerow.release import Release
 
-__all__ = ["BY_HIDDEN", "LEAST", "TOO_LITTLE", "KnownRows", "features_of", "ridge", "slopes_of"]
+__all__ = ["TOO_LITTLE", "KnownRows", "features_of", "ridge", "rows_alike", "slopes_of"]
 
 _MOST_LEVELS = 40
 """Levels of a text that get a slope of their own; the rarest share one."""
@@ -34,10 +34,12 @@ _RESAMPLINGS = 40
 
 _KNOTS = (0.2, 0.4, 0.6, 0.8)
 
-BY_HIDDEN = 4.0
-"""Groups whose means spread this many times as much as chance allows were made by the hidden values."""
+_BY_HIDDEN = 4.0
+_BESIDE = 0.5
+"""Groups were made by the hidden values if their means spread so many times as much as chance allows, and by so much
+of what the values inside of them do: what lines miss spreads the means of large groups beyond chance, too, but less."""
 
-LEAST = 0.005
+_LEAST = 0.005
 """A model that explains less of the variance inside groups than this is not worth its error."""
 
 TOO_LITTLE = "known columns tell too little, or there are too few groups"
@@ -56,6 +58,14 @@ class KnownRows:
     hits: Floats
     groups: Ints
 
+    def refusal(self, mean: Floats, slopes: Floats, inside: float, explained: float) -> str:
+        """Why these slopes tell nothing: sums of squares inside groups, and what of them is explained."""
+        left = mean - mean.mean() - (self.means - self.means.mean(axis=0)) @ slopes
+        between, count = float(self.sizes @ left**2), len(self.sizes)
+        if between > max(_BY_HIDDEN * count / self.sizes.sum(), _BESIDE) * max(inside, 1e-300):
+            return "groups were made by the hidden values"
+        return TOO_LITTLE if explained < _LEAST * inside or count < 4 * self.means.shape[1] else ""
+
     def total(self, values: Floats, *, resample: bool = True) -> tuple[float, float, str]:
         """The learned sum of hidden values over the rows hit, its standard error, and why no model helps, if so."""
         count = len(self.sizes)
@@ -67,12 +77,8 @@ class KnownRows:
         inside = float(self.sizes @ spread)
         predicted = self.deviations @ slopes
         explained = min(float(predicted @ predicted) / inside, 0.95) if inside else 0.0
-        left = mean - mean.mean() - (self.means - self.means.mean(axis=0)) @ slopes
-        chance = inside / self.sizes.sum()
-        if float(self.sizes @ left**2) / count > BY_HIDDEN * max(chance, 1e-300):
-            return fair, float(np.sqrt(dealt @ spread)), "groups were made by the hidden values"
-        if explained < LEAST or count < 4 * self.means.shape[1]:
-            return fair, float(np.sqrt(dealt @ spread)), TOO_LITTLE
+        if why := self.refusal(mean, slopes, inside, explained * inside):
+            return fair, float(np.sqrt(dealt @ spread)), why
         lever = self.deviations[self.hit].sum(axis=0)
         if not resample:
             return fair + float(lever @ slopes), 0.0, ""
@@ -121,3 +127,12 @@ def features_of(release: Release, source: RowSource) -> Floats:
         frequent = [level for level in np.argsort(-counts, kind="stable")[:_MOST_LEVELS] if counts[level]]
         columns += [(codes.codes == level).astype(np.float64) for level in frequent[1:]]
     return np.column_stack(columns) if columns else np.zeros((view.num_rows, 0))
+
+
+def rows_alike(release: Release, source: RowSource) -> Ints:
+    """Numbers of rows that are equal in all known columns."""
+    found = np.zeros(source.view.num_rows, np.int64)
+    for name in (*release.columns.quasi, *release.columns.plain):
+        codes = source.view.codes(name)
+        found = np.unique(found * (len(codes.domain) + 1) + codes.codes, return_inverse=True)[1]
+    return found
