@@ -233,7 +233,10 @@ def _check_weight(column: str, table: Table) -> None:
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
         raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")
     if low := pc.sum(pc.less_equal(values, pa.scalar(0, values.type))).as_py():
-        raise SchemaError(f"'{column}' is a weight, and {low:,} of its values are not above zero; correct them.")
+        raise SchemaError(
+            f"'{column}' is a weight, and {counted(low, 'of its values is', 'of its values are')} not above zero; "
+            "leave these rows out, or give them a weight."
+        )
 
 
 def _names(role: str, given: object) -> tuple[str, ...]:
