@@ -200,7 +200,7 @@ class _Model:
     def _deal(self, answer: Answer, dealing: Dealing, shape: KnownRows, kept: Floats) -> Learned:
         if why := dealing.refusal:
             return _fair(answer, why)
-        hits = RowsHit(shape.hit, shape.deviations[shape.hit].sum(axis=0), dealing.shares(shape.hit))
+        hits = RowsHit(shape.hits, shape.deviations[shape.hit].sum(axis=0), dealing.shares(shape.hit))
         if self.aggregate.function == "count":
             return self._bound_estimate(answer, *dealing.total(kept, hits), "", None)
         values = kept * _numbers(self.source.hidden_view(self.base), self.bound, self.aggregate)

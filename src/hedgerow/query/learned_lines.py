@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hedgerow.query.evidence.permuted import RowSource
     from hedgerow.release import Release
 
-__all__ = ["TOO_LITTLE", "KnownRows", "features_of", "ridge", "rows_alike", "slopes_of"]
+__all__ = ["TOO_LITTLE", "KnownRows", "features_of", "rows_alike", "slopes_of"]
 
 _MOST_LEVELS = 40
 """Levels of a text that get a slope of their own; the rarest share one."""
@@ -96,11 +96,11 @@ def slopes_of(features: Floats, mean: Floats, sizes: Floats) -> Floats:
     weight = sizes / sizes.sum()
     x = features - weight @ features
     gram = (x * sizes[:, None]).T @ x
-    solved: Floats = np.linalg.solve(ridge(gram), (x * sizes[:, None]).T @ (mean - weight @ mean))
+    solved: Floats = np.linalg.solve(_ridge(gram), (x * sizes[:, None]).T @ (mean - weight @ mean))
     return solved
 
 
-def ridge(gram: Floats) -> Floats:
+def _ridge(gram: Floats) -> Floats:
     """A matrix of products that can be solved, whatever columns it lacks."""
     return np.asarray(gram + (1e-3 * np.trace(gram) / max(len(gram), 1) + 1e-12) * np.eye(len(gram)))
 
