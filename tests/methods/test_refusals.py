@@ -1,5 +1,7 @@
 """A refusal says what would work, in the names and units that its reader can write."""
 
+import contextlib
+import inspect
 import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
@@ -77,3 +79,53 @@ def test_parameters_are_called_by_the_names_that_were_written(wrong: dict[str, i
     """Those of a criterion inside have other names."""
     with pytest.raises(hr.ParameterError, match=f"'{next(iter(wrong))}' must"):
         hr.Mondrian(k=2, **wrong)
+
+
+WHOLE: dict[str, dict[str, object]] = {
+    "Anatomy": {"l": 2},
+    "FullDomain": {"k": 2},
+    "KEAnonymity": {"k": 2, "e": 1},
+    "MInvariant": {"m": 2},
+    "Microaggregation": {"k": 2},
+    "Mondrian": {"k": 2},
+    "Noise": {},
+    "PermutationAnonymization": {"l": 2},
+    "Personal": {"node_column": "node"},
+    "PropertyWalk": {},
+    "Proximity": {"eps": 1, "m": 2},
+    "RankSwap": {"k": 2},
+    "Retention": {"m": 2},
+    "Robust": {"r": "1.2"},
+    "TargetDistribution": {"target": "uniform"},
+}
+JUNK = (
+    None,
+    -1,
+    1.5,
+    float("nan"),
+    "x",
+    "1/0",
+    10**40,
+    [None],
+    [[1]],
+    {"q": [1, "a"]},
+    {"q": 5},
+    {"q": [float("nan")]},
+)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_no_parameter_of_a_method_ends_in_another_error(name: str) -> None:
+    """What is no value of a parameter is refused as such, or published; nothing else is raised."""
+    table = pa.table({"q": [1, 2, 3] * 3, "s": [*range(1, 10)], "node": [1] * 9})
+    schema = hr.Schema(quasi=["q"], sensitive="s", identifier=["node"])
+    of, given = getattr(hr, name), WHOLE[name]
+    for parameter in inspect.signature(of).parameters:
+        for value in JUNK:
+            with contextlib.suppress(hr.HedgerowError):
+                of(**given | {parameter: value}).publish(table, schema, seed=1)
+
+
+def test_every_method_is_among_them() -> None:
+    """A new one comes with its parameters."""
+    assert set(WHOLE) == set(hr.METHODS.values())

@@ -75,7 +75,7 @@ class Dealing:
         self._rows, self._values = (
             _Alike.of(owner, codes, shape.sizes) for owner, codes in ((shape.groups, kinds), (shape.owner, ranks))
         )
-        self._blocks = [_Block(self._rows.pick(those), self._values.pick(those)) for those in self._by_size()]
+        self._blocks = [_DealtBlock(self._rows.pick(those), self._values.pick(those)) for those in self._by_size()]
         self.refusal = self.refusal or (TOO_LARGE if sum(block.pairs for block in self._blocks) > _MOST_PAIRS else "")
         if self.refusal:
             return
@@ -163,16 +163,16 @@ class _Alike:
         counts = np.bincount(owner[first], minlength=len(sizes))
         return cls(of_each, first, times.astype(np.float64), np.cumsum(counts) - counts, counts)
 
-    def pick(self, groups: Ints) -> _Padded:
+    def pick(self, groups: Ints) -> _PaddedGroups:
         """The places of some groups' rows, each group padded to the largest."""
         places = np.arange(int(self.counts[groups].max()))
         real = places < self.counts[groups, None]
         place = np.where(real, self.starts[groups, None] + places, 0)
-        return _Padded(real, place, real * self.times[place])
+        return _PaddedGroups(real, place, real * self.times[place])
 
 
 @dataclass(frozen=True, eq=False)
-class _Padded:
+class _PaddedGroups:
     """Which places of a matrix are real, what stands there, and how many rows it stands for."""
 
     real: NDArray[np.bool_]
@@ -180,10 +180,10 @@ class _Padded:
     times: Floats
 
 
-class _Block:
+class _DealtBlock:
     """Groups that are dealt together: kinds of rows by different values."""
 
-    def __init__(self, rows: _Padded, values: _Padded) -> None:
+    def __init__(self, rows: _PaddedGroups, values: _PaddedGroups) -> None:
         self._rows, self._values = rows, values
         self._chances: list[NDArray[np.float32]] = []
         self.pairs = rows.real.size * values.real.shape[1]
