@@ -66,6 +66,14 @@ def test_functions_are_called_by_a_verb_or_a_noun():
     assert found == set()
 
 
+@pytest.mark.parametrize("file", house.sources(), ids=lambda file: str(file.relative_to(house.SOURCE)))
+def test_imports_stand_in_one_block(file):
+    """A second block further down is what is left of another module."""
+    body = ast.parse(file.read_text()).body[1:]
+    is_import = [isinstance(node, ast.Import | ast.ImportFrom) for node in body]
+    assert is_import == sorted(is_import, reverse=True)
+
+
 def _modules():
     names = {}
     for file in house.sources():
@@ -148,3 +156,18 @@ def test_counts_come_with_their_nouns():
     """One is one: nouns and verbs follow the number."""
     texts = [counted(0, "row"), counted(1, "row is", "rows are"), counted(2, "row is", "rows are")]
     assert [*texts, counted(1_000, "entity", "entities")] == ["0 rows", "1 row is", "2 rows are", "1,000 entities"]
+
+
+def test_texts_are_written_and_read_in_a_named_encoding():
+    """Without a name it is the machine's: a page with a letter beyond its code page could not be written, or read."""
+    found = [
+        f"{file.relative_to(house.SOURCE)}:{node.lineno}"
+        for file in house.sources()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("read_text", "write_text")
+        and ast.unparse(node.func.value) != "formatter"  # of click, which writes to the screen
+        and not any(word.arg == "encoding" for word in node.keywords)
+    ]
+    assert found == []

@@ -13,7 +13,7 @@ import hedgerow as hr
 from hedgerow import query
 from hedgerow.recipe import read_recipe
 from hedgerow.table import read_csv
-from hedgerow.table.csv import find_dialect, to_utf8
+from hedgerow.table.dialect import find_dialect, to_utf8
 
 __all__ = ["CANARY", "TARGETS", "Finding", "Target"]
 

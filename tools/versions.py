@@ -1,6 +1,6 @@
 """The test suite with the oldest and with the newest versions that the metadata allows, each in its own environment.
 
-python tools/versions.py tests/query tests/verify
+python tools/versions.py query spark tests/verify/test_texts.py
 
 Environments are made by uv below .versions: `lowest` takes the oldest version of everything that pyproject names,
 `highest` the newest. What they hold is printed, so that the bounds of pyproject follow from what passed.
@@ -30,7 +30,9 @@ NO_TESTS = 5
 def main() -> int:
     """Make both environments, run the tests in each, and say which failed."""
     parser = argparse.ArgumentParser(description="tests with the oldest and the newest versions")
-    parser.add_argument("paths", nargs="*", help="tests to run; all, folder by folder, if none is named")
+    parser.add_argument(
+        "paths", nargs="*", help="folders, `files`, `spark`, or tests; all, folder by folder, if none is named"
+    )
     parser.add_argument("--only", choices=RESOLUTIONS, help="one of the two environments")
     parser.add_argument("--fresh", action="store_true", help="make the environments again, and run what passed, too")
     options = parser.parse_args()
@@ -66,13 +68,12 @@ def _run(name: str, paths: list[str], *, fresh: bool) -> list[str]:
 
 def _pieces(paths: list[str]) -> list[tuple[str, list[str]]]:
     """What is run in a process of its own: each folder, the files beside them, and what needs Spark's cluster."""
-    if paths:
-        return [(path, [path]) for path in paths]
     tests = ROOT / "tests"
     folders = sorted(folder.name for folder in tests.iterdir() if any(folder.glob("**/test_*.py")))
     files = sorted(str(file.relative_to(ROOT)) for file in tests.glob("test_*.py"))
     pieces = [(folder, [f"tests/{folder}", "-m", "not spark"]) for folder in folders]
-    return [*pieces, ("files", [*files, "-m", "not spark"]), ("spark", ["tests", "-m", "spark"])]
+    pieces += [("files", [*files, "-m", "not spark"]), ("spark", ["tests", "-m", "spark"])]
+    return [(path, dict(pieces).get(path, [path])) for path in paths] if paths else pieces
 
 
 def _test(python: Path, log: Path, arguments: list[str]) -> dict[str, object]:

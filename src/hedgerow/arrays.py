@@ -1,4 +1,4 @@
-"""Names for the kinds of arrays that pass between modules, columns as one array, distinct keys, freed memory."""
+"""Kinds of arrays that pass between modules, columns as one array, numeric types, distinct keys, freed memory."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     if not isinstance(column, pa.ChunkedArray):
         return column
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Tell whether the values of a type have sums and means: whole numbers, floats and decimals."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def distinct(keys: Ints) -> tuple[Ints, Ints]:

@@ -19,6 +19,8 @@ import errno
 import functools
 import os
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 __all__ = [
@@ -32,6 +34,7 @@ __all__ = [
     "ParameterError",
     "QueryError",
     "SchemaError",
+    "as_path",
     "counted",
     "is_interrupt",
     "limit_reached",
@@ -108,6 +111,14 @@ class OutOfMemory(HedgerowError, MemoryError):
 
 class DiskFull(BundleError):
     """The disk is full, or the owner's share of it."""
+
+
+def as_path(path: object) -> Path:
+    """A path that a caller gave, as a text or as a path; anything else is refused."""
+    if isinstance(path, str | os.PathLike):
+        with suppress(TypeError):  # of a path that is bytes
+            return Path(path)
+    raise ParameterError(f"A path must be a text or a pathlib.Path; got {type(path).__name__}.")
 
 
 def unwritten(name: str, error: OSError) -> BundleError:

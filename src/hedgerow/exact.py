@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import one_array
+from hedgerow.arrays import is_numeric, one_array
 from hedgerow.errors import SchemaError
 
 MAX_TICK = 2**62
@@ -159,7 +159,7 @@ def column_line(column: pa.Array | pa.ChunkedArray, name: str = "column") -> Lin
 def require_ticks(column: pa.Array | pa.ChunkedArray, name: str) -> None:
     """Raise SchemaError where a column of numbers cannot be summed exactly; columns of anything else pass."""
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not is_numeric(kind):
         return
     numbers, _ = column_numbers(column, name)
     try:

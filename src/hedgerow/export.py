@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,9 +27,9 @@ from hedgerow.errors import BundleError, InputError, ParameterError
 from hedgerow.exact import DecimalGrid
 from hedgerow.query import help_table, help_table_of_part
 from hedgerow.release.bundle import PartedTables
-from hedgerow.release.folder import folder_beside, put_in_place
+from hedgerow.release.folder import folder_beside, named_folder, put_in_place
 from hedgerow.release.forms.example import name_sql
-from hedgerow.release.parts import numbered_tables, whole_grids
+from hedgerow.release.part_tables import numbered_tables, whole_grids
 from hedgerow.release.readme import readme
 from hedgerow.table import write_csv
 from hedgerow.verify.parts import SHARED
@@ -64,8 +65,8 @@ def export_files(release: Release | GroupedGraph, target: str | Path, kind: str)
     """
     if kind not in KINDS:
         raise ParameterError(f"A release is exported as {', '.join(KINDS)}; not as '{kind}'.")
-    place = Path(target).absolute()
-    if place.exists():
+    place = named_folder(target)
+    if os.path.lexists(place):
         raise BundleError(f"'{place.name}' exists already; choose another name.")
     contents = _contents(release, by_parts=kind in _BY_PARTS)
     with folder_beside(place) as beside:
@@ -94,8 +95,8 @@ def _contents(release: Release | GroupedGraph, *, by_parts: bool) -> ExportConte
         parts = functools.partial(_parts, release, grids)
         first = dict(next(parts()))
         # Pages take their examples from the first part.
-        told = replace(release, tables={name: table for name, table in first.items() if name != "help"})
-        return replace(_describe(told, first), more=lambda: itertools.islice(parts(), 1, None))
+        described = replace(release, tables={name: table for name, table in first.items() if name != "help"})
+        return replace(_describe(described, first), more=lambda: itertools.islice(parts(), 1, None))
     return _describe(release, dict(release.tables) | ({"help": help_table(release)} if release.groups else {}))
 
 
@@ -136,11 +137,13 @@ def _with_words(contents: ExportContents, folder: Path, ending: str) -> list[Pat
     """Add the question and the page of the bundle, with the files' new names."""
     files = [folder / f"{name}.{ending}" for name in contents.tables]
     if ending == "csv" and contents.sql is not None:
-        (folder / "question.sql").write_text("-- DuckDB\n" + contents.sql.replace(".parquet'", ".csv'"))
+        (folder / "question.sql").write_text(
+            "-- DuckDB\n" + contents.sql.replace(".parquet'", ".csv'"), encoding="utf-8"
+        )
         files.append(folder / "question.sql")
     page = contents.page.split("## How to ask")[0].replace(".parquet`", f".{ending}`")
     page = "\n".join(line for line in page.splitlines() if not line.startswith(("- `manifest.json`", "- `index.html`")))
-    (folder / "README.md").write_text(page.rstrip() + "\n")
+    (folder / "README.md").write_text(page.rstrip() + "\n", encoding="utf-8")
     return [*files, folder / "README.md"]
 
 

@@ -115,7 +115,7 @@ def test_a_released_graph_is_asked_and_attacked(browser):
     assert _cells(browser.get("/releases/links/ask?q=SELECT count(*) FROM edges").text)
     browser.post("/releases/links/attacks")
     browser.settle(browser.jobs.last("attack links"))
-    assert "surest guess of a link" in browser.get("/releases/links/attacks").text
+    assert "most certain guess of a link" in browser.get("/releases/links/attacks").text
     browser.get("/releases/links/certificate.html")
 
 

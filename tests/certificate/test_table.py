@@ -14,16 +14,8 @@ import hedgerow as hr
 from hedgerow.attack import AttackReport
 from hedgerow.certificate import risks as certificate_risks
 from hedgerow.certificate import table as certificate_table
-from hedgerow.certificate.model import (
-    FORMAT,
-    Certificate,
-    Issuer,
-    decode,
-    encode,
-    never_promised,
-    promises_privacy,
-    unverifiable,
-)
+from hedgerow.certificate.fill import never_promised, promises_privacy, unverifiable
+from hedgerow.certificate.model import FORMAT, Certificate, Issuer, decode, encode
 from hedgerow.certificate.risks import half_width, summarize_widths, typical_answers, typical_questions
 from hedgerow.certificate.table import certify_table
 from hedgerow.datasets import census

@@ -338,7 +338,7 @@ def test_hierarchies_come_from_files_in_a_recipe_and_from_flags(people, trees, r
 @pytest.mark.parametrize(("flag", "message"), [
     ("age=nowhere.csv", "hierarchy of 'age'"),
     ("agee=age.csv", "did you mean 'age'?"),
-    ("age.csv", "'age.csv' must be a column, '='"),
+    ("age.csv", "'age.csv' must have the form COLUMN=VALUE"),
 ])  # fmt: skip
 def test_a_hierarchy_that_cannot_be_used_is_named(people, trees, run, flag, message, monkeypatch):
     """The column whose hierarchy is wrong is in the sentence."""

@@ -48,7 +48,7 @@ def test_a_graph_is_published_verified_asked_and_attacked(files: list[str], tmp_
     assert code == 0
     assert "static" in text
     assert "promised at most 1/3" in text
-    assert "learned     1 links" in text
+    assert "learned     1 known link identifies" in text
 
 
 def test_what_would_undo_a_release_is_refused(files: list[str], tmp_path: Path) -> None:

@@ -378,14 +378,24 @@ def test_the_demo_goes_on_without_figures(tmp_path, monkeypatch):
     assert "Ask more" in told
 
 
-@pytest.mark.parametrize("population", ["0", "11", "few.csv", "other.csv"])
+@pytest.mark.parametrize("population", ["0", "11", "few.csv", "other.csv", "typed.csv"])
 def test_a_population_that_cannot_be_writes_nothing(folder, population):
-    """Fewer people than the table, or a table without the quasi-identifiers, is refused first."""
+    """Fewer people than the table, or a table without the quasi-identifiers or with others, is refused first."""
     (folder / "few.csv").write_text("age,sex\n20,f\n")
+    (folder / "typed.csv").write_text("age,sex\n" + "x,f\n" * 50)
     (folder / "other.csv").write_text("name\n" + "x\n" * 20)
     (folder / "new.toml").write_text(RECIPE.replace('"out"', '"new"'))
     run("publish", "new.toml", "--population", population, code=2)
     assert not (folder / "new").exists()
+
+
+def test_a_population_is_read_as_the_table_is(folder):
+    """What was declared for the table holds for it; types of columns that it does not have do not matter."""
+    (folder / "all.csv").write_text("age;sex\n" + "".join(f"{20 + n % 20};f\n" for n in range(100)))
+    (folder / "some.csv").write_text("age;sex;pay\n" + "".join(f"{20 + n % 20};f;{n}\n" for n in range(40)))
+    flags = ("--quasi", "age,sex", "--sensitive", "pay", "--method", "ke", "--k", "2", "--e", "1", "--out", "new")
+    reading = ("--delimiter", ";", "--types", "age=text,pay=whole")
+    assert "k-map" in run("publish", "some.csv", *flags, *reading, "--population", "all.csv").stdout
 
 
 @pytest.mark.parametrize("width", ["1e999999999", "nan", "-inf", "x"])

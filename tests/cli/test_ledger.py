@@ -144,3 +144,17 @@ def test_the_history_says_what_changed_and_what_to_withdraw(tmp_path, run, monke
     assert third["is_saved"] is False
     assert f"forget {third['release']}" in run("ledger", "l.json")[1]
     assert "k 2 -> 3" in " ".join(run("ledger", "l.json", "history")[1].split())
+
+
+def test_a_table_is_checked_as_it_is_declared(place):
+    """A table that was published with declarations is read by the same ones; actions that read none refuse them."""
+    assert _publish(place, "people.csv", "--out", place / "one")[0] == 0
+    text = (place / "people.csv").read_text().split("\n", 1)[1].replace(",", "|")
+    (place / "bare.csv").write_text(text)
+    code, told = _run("ledger", place / "ledger.json", "check", place / "bare.csv", "--no-header", "--delimiter", "|")
+    assert (code, "is known to hold" in told) == (0, True)  # columns of other names tell nothing
+    (place / "named.csv").write_text("name|age|pay\n" + text)
+    code, told = _run("ledger", place / "ledger.json", "check", place / "named.csv", "--types", "age=text")
+    assert (code, "30 of 30" in told) == (0, True)
+    code, told = _run("ledger", place / "ledger.json", "list", "--types", "age=text")
+    assert (code, "an option of reading a table" in told) == (2, True)

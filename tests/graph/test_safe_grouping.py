@@ -10,7 +10,8 @@ import pytest
 from hedgerow.errors import Infeasible
 from hedgerow.graph.adjacency import ORDERS, Adjacency, adjacency, count_unsafe, largest_possible
 from hedgerow.graph.generate import author_paper_graph
-from hedgerow.graph.safe_grouping import Patience, greedy, largest_found, safe_grouping
+from hedgerow.graph.greedy import greedy
+from hedgerow.graph.safe_grouping import Patience, largest_found, safe_grouping
 from hedgerow.randomness import seeded_keys
 from tests.support.graph_worlds import is_safe, safe_grouping_exists
 
@@ -111,7 +112,7 @@ def test_the_fast_search_is_the_plain_one() -> None:
 
 def test_the_compiled_search_is_the_plain_one() -> None:
     """A graph above the size of compilation is grouped the same by both speeds."""
-    from hedgerow.graph import safe_grouping as module
+    from hedgerow.graph import greedy as module
 
     graph = author_paper_graph(2500, 3000, 8000, seed=3)
     side, opposite = graph.by_left, graph.by_right

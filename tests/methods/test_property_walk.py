@@ -264,7 +264,7 @@ def test_wrong_parameters_are_refused_at_the_door(parameters, message):
         ({"keep": ["age[30] >= age[60]"]}, hr.ParameterError, "does not hold in the table"),
         ({"keep": ["age[5] <= age[60]"]}, hr.ParameterError, "mentions a value that its column does not have"),
         ({"keep": ["age[30] <= age[60]"], "layout": "scattered"}, hr.ParameterError, "need layout='runs'"),
-        ({"columns": ["sex"]}, hr.SchemaError, "only numbers and dates can be walked"),
+        ({"columns": ["sex"]}, hr.SchemaError, "the walk replaces numbers and dates only"),
         ({"columns": ["name"]}, hr.SchemaError, "not a published column"),
         ({"columns": ["age", "age"]}, hr.ParameterError, "each column once"),
         ({"steps": 1}, hr.Infeasible, "has not mixed"),
@@ -305,7 +305,7 @@ def test_numbers_that_are_codes_are_left_alone():
     release = PropertyWalk().publish(table, schema, seed=1)
     assert release.guarantee.columns == ("pay",)
     assert sorted(release.tables["release"]["code"].to_pylist()) == sorted(codes)
-    with pytest.raises(hr.SchemaError, match="'code' has a domain of categories"):
+    with pytest.raises(hr.SchemaError, match="'code' has a categorical domain"):
         PropertyWalk(columns="code").publish(table, schema, seed=1)
 
 

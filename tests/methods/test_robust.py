@@ -1,7 +1,9 @@
 """Robust from a frame to a verified bundle: contract, suppression, refusals."""
 
 import time
+from datetime import date
 from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -198,3 +200,25 @@ def test_a_fraction_is_said_as_a_share():
     )
     assert release.guarantee.promise.endswith("to at most 2/3.")
     assert "no protected value fills more than 2/3;" in str(release.verify())
+
+
+@pytest.mark.parametrize(
+    ("values", "typed", "same"),
+    [
+        (["x", "y", "z"], "x", ["x"]),
+        (["x", "y", "z"], "x, y", ["x", "y"]),
+        (["x, y", "y", "z"], "x, y", ["x, y"]),
+        ([1902, 5, 7], "1902", [1902]),
+        ([1902, 5, 7], "1902,5", [1902, 5]),
+        ([0.5, 1.0, 7.25], "0.5", [0.5]),
+        ([True, False, None], "true", [True]),
+        ([date(2020, 1, 1), date(2021, 1, 1), date(2022, 1, 1)], "2020-01-01", [date(2020, 1, 1)]),
+    ],
+)  # fmt: skip
+def test_protected_values_can_be_typed(values, typed, same):
+    """A flag is a text: it names the values that print so, and several with commas between them."""
+    table = {"a": [row % 2 for row in range(420)], "ill": [values[row % 3] for row in range(420)]}
+    schema = hr.Schema(quasi="a", sensitive="ill", missing={"ill": "suppress"})
+    published = [Robust(Fraction(11, 10), protect=named).publish(table, schema, seed=1) for named in (typed, same)]
+    assert published[0].guarantee == published[1].guarantee
+    assert published[0].tables == published[1].tables

@@ -290,3 +290,15 @@ def test_what_was_dealt_is_kept_however_large_it_is(monkeypatch: pytest.MonkeyPa
     for low in (30, 40, 50):
         release.ask(f"SELECT avg(pay) FROM release WHERE age > {low}", estimate="learned")
         assert len(dealt) == 2 * (1 + learned_dealing._DEALINGS)
+
+
+@pytest.mark.parametrize("method", [hr.Anatomy(l=2), hr.Mondrian(k=5), hr.MInvariant(m=2)], ids=str)
+def test_averages_of_dates_are_the_fair_shuffle(method: hr.Method) -> None:
+    """A moment is no number to learn."""
+    rng = np.random.default_rng(4)
+    born = np.datetime64("1980-01-01") + rng.integers(0, 300, 120)
+    table = pa.table({"age": rng.integers(20, 70, 120), "born": pa.array(born.astype("datetime64[D]"))})
+    release = method.publish(table, hr.Schema(quasi=["age"], sensitive="born"))
+    answer = release.ask("SELECT avg(born) FROM release WHERE age > 33", estimate="learned")
+    assert "averages of dates are not learned" in answer.learned.note
+    assert answer.learned.estimate == answer.expected

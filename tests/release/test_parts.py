@@ -23,6 +23,7 @@ from hedgerow.exact import column_grid, ticks
 from hedgerow.export import export_files
 from hedgerow.release import bundle as module_of_bundle
 from hedgerow.release import parts as module
+from hedgerow.release.part_tables import sample_groups, split_release
 from hedgerow.verify import verify_bundle
 from hedgerow.verify.structure import check_structure
 from tests.support.every_form import EVERY_FORM, sample_of
@@ -95,7 +96,7 @@ def test_parts_verify_and_answer_as_the_whole(case: Case, tmp_path: Path) -> Non
 def test_a_release_of_every_form_comes_back_from_its_parts(form: str) -> None:
     """A release of every form comes back from its parts."""
     release = sample_of(form, random.Random(3)).release
-    parts = list(module.split_release(release, 7))
+    parts = list(split_release(release, 7))
     assert sum(part.groups for _, part in parts) == release.groups
     assert sum(part.rows.published for _, part in parts) == release.rows.published
     for name, table in release.tables.items():
@@ -185,7 +186,7 @@ def test_orphans_do_not_leave(tmp_path: Path) -> None:
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
     with module.stage_bundle(tmp_path / "out") as stage:
         written = []
-        for first, part in module.split_release(release, 20):
+        for first, part in split_release(release, 20):
             for _ in range(2):  # a task that is tried again
                 one = module.write_part(stage.folder, part, first_group=first, rows=96, helper=None)
             written.append(one)
@@ -199,7 +200,7 @@ def test_groups_may_leave_gaps_between_parts(tmp_path: Path) -> None:
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
     with module.stage_bundle(tmp_path / "out") as stage:
         written, rows = [], 0
-        for _, part in module.split_release(release, 20):
+        for _, part in split_release(release, 20):
             written.append(module.write_part(stage.folder, part, first_group=rows, rows=96, helper=None))
             rows += part.rows.published
         module.seal(stage, release, written, help="none")
@@ -213,7 +214,7 @@ def test_parts_that_do_not_make_the_release_are_not_sealed(tmp_path: Path) -> No
     with module.stage_bundle(tmp_path / "out") as stage:
         written = [
             module.write_part(stage.folder, part, first_group=first, rows=96, helper=None)
-            for first, part in module.split_release(release, 20)
+            for first, part in split_release(release, 20)
         ]
         with pytest.raises(HedgerowError, match="rows as the release"):
             module.seal(stage, release, written[1:], help="none")
@@ -227,7 +228,7 @@ def test_through_a_file_system_of_pyarrow(tmp_path: Path) -> None:
     with module.stage_bundle(address) as stage:
         written = [
             module.write_part(stage.folder, part, first_group=first, rows=96, helper=None)
-            for first, part in module.split_release(release, 20)
+            for first, part in split_release(release, 20)
         ]
         module.seal(stage, release, written, help="none")
     assert os.listdir(tmp_path) == ["out"]
@@ -247,7 +248,7 @@ def test_elsewhere_nothing_is_sealed_that_does_not_verify(tmp_path: Path, damage
 
 def _written_with_damage(folder: str, release: hr.Release, damage: str) -> list[module.WrittenPart]:
     written = []
-    for first, part in module.split_release(release, 20):
+    for first, part in split_release(release, 20):
         rows = part.tables["release"]
         same = pa.array([rows["salary"][0].as_py()] * rows.num_rows, rows.schema.field("salary").type)
         edited = rows.set_column(rows.column_names.index("salary"), "salary", same) if damage == "values" else rows
@@ -532,7 +533,7 @@ def _check_files_and_sample(one: hr.Release, many: hr.Release, folder: Path) -> 
             assert one.form.has_boxes or file.stem == "help" or sorted(found) == sorted(wanted)
         assert database.execute(f'SELECT count(*) FROM "{file.stem}"').fetchone() == (len(found) - 1,)
     database.close()
-    sample = module.sample_groups(many, one.rows.published // 2)
+    sample = sample_groups(many, one.rows.published // 2)
     assert 0 < sample.rows.published < one.rows.published or one.groups < 10
     check_structure(sample.published)
     if one.form.keeps_rows:
@@ -600,6 +601,9 @@ def test_lists_of_databases_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> N
         assert session.sql(QUESTIONS[0]).to_arrow().equals(release.sql(QUESTIONS[0]).to_arrow())
 
 
+ON_ONE_CORE = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})"
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of a process is read from /proc")
 def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     """Verifying and asking four times as many parts takes the memory of a part, within a tenth."""
@@ -615,7 +619,7 @@ def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
     for parts in (3, 12):
         write(release, parts, str(tmp_path / f"out{parts}"))
         codes = [code.format(out=str(tmp_path / f"out{parts}")) for code in work]
-        # How threads happen to meet adds to a peak, and never takes away from it.
-        peaks.append([min(measure(code)[0] for _ in range(3)) for code in codes])
+        # On one core: how threads happen to meet would add to a peak, up to a tenth on a busy machine.
+        peaks.append([measure(f"{ON_ONE_CORE}; {code}")[0] for code in codes])
     for few, many in zip(*peaks, strict=True):
         assert many < 1.1 * few

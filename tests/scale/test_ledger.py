@@ -68,7 +68,7 @@ def test_the_hashes_are_those_of_memory(kind, most, tmp_path, monkeypatch):
     """Whatever the source, whether values have codes or not, in one file of hashes or in several."""
     if most == 40:
         monkeypatch.setattr("hedgerow.scale.coding.MOST_CODES", 90)
-        monkeypatch.setattr("hedgerow.scale.sources._SAMPLE", 4)
+        monkeypatch.setattr("hedgerow.scale.duck_source._SAMPLE", 4)
     monkeypatch.setattr("hedgerow.ledger.streamed._MOST", most)
     table = people()
     source = _sources(table, tmp_path)[kind]
@@ -92,7 +92,7 @@ def test_missing_names_tell_nobody_apart(tmp_path, monkeypatch):
     table = people().set_column(1, "name", pa.array([None, *(f"canary{n}" for n in range(1, 300))]))
     for most in (1 << 21, 90):
         monkeypatch.setattr("hedgerow.scale.coding.MOST_CODES", most)
-        monkeypatch.setattr("hedgerow.scale.sources._SAMPLE", 4)
+        monkeypatch.setattr("hedgerow.scale.duck_source._SAMPLE", 4)
         with DuckEngine(table, tmp_path / "out", memory=1 << 30) as engine:
             counted = count_table(engine, SCHEMA, identifies=True)
             with pending_in_blocks(tmp_path / "book", counted, again=False, series=False) as pending:

@@ -22,17 +22,9 @@ from hedgerow.methods.scaled import decide_and_scatter
 from hedgerow.randomness import KeyedStream
 from hedgerow.scale.coding import count_table
 from hedgerow.scale.dealing import Placing
-from hedgerow.scale.spark import (
-    _NOTHING,
-    ClusterEngine,
-    _add_tasks,
-    _bytes,
-    _Digest,
-    _plain_errors,
-    _with_more,
-    frame_of,
-    plain_error,
-)
+from hedgerow.scale.spark import ClusterEngine
+from hedgerow.scale.spark_session import frame_of, plain_error, plain_errors
+from hedgerow.scale.spark_tasks import _NOTHING, _bytes, _Digest, _with_more, add_tasks
 from tests.scale.test_groups import NUMBER, ONE
 from tests.scale.test_groups import _table as census
 from tests.scale.test_invariant import SCHEMA as NAMED
@@ -426,8 +418,8 @@ def test_values_are_counted_while_they_are_few(rows):
     many = _with_more(_NOTHING, pa.array(range(rows)), rows)
     assert (many is None) == (rows > 20_000)
     assert _with_more(_NOTHING, pa.array([[1]]), 1) is None
-    assert _add_tasks([_bytes(own), _bytes(own)], 3) is None
-    values, counts = _add_tasks([_bytes(own), _bytes(own)], 4)
+    assert add_tasks([_bytes(own), _bytes(own)], 3) is None
+    values, counts = add_tasks([_bytes(own), _bytes(own)], 4)
     assert (len(values), int(counts.sum())) == (4, 2 * rows)
 
 
@@ -435,7 +427,7 @@ def test_errors_of_java_are_a_sentence_without_a_cell():
     """They come through another door than those of Spark, and may quote what they stumbled over."""
     from py4j.protocol import Py4JError
 
-    with pytest.raises(InputError, match="Spark could not read") as found, _plain_errors():
+    with pytest.raises(InputError, match="Spark could not read") as found, plain_errors():
         raise Py4JError("cannot cast 'gallstones' to a number")
     assert "gallstones" not in str(found.value)
     assert found.value.__cause__ is None

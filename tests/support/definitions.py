@@ -168,6 +168,9 @@ def _look_alike(forgery: Forgery) -> bool:
 
 def _m_invariance(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     groups = _groups(forgery, _columns(forgery)[0])
+    fakes = sum(map(len, groups)) - forgery.tables["quasi"].num_rows
+    if fakes != parameters["counterfeits"] or (fakes and forgery.manifest["form"] != "padded"):
+        return False
     return parameters["m"] >= 2 and all(len(set(group)) == len(group) >= parameters["m"] for group in groups)
 
 
@@ -191,6 +194,10 @@ def _robust(forgery: Forgery, parameters: dict[str, Any]) -> bool:
         return False
     everything = {str(_plain(value)) for group in groups for value in group}
     if not all(set(named) & everything for named in sets):
+        return False
+    protected = {value for named in sets for value in named}
+    rows = sum(str(_plain(value)) in protected for group in groups for value in group)
+    if rows + parameters["suppressed"] != parameters["protected"]:
         return False
     return all(
         sum(str(_plain(value)) in named for value in group) * r <= len(group) for named in sets for group in groups
@@ -451,6 +458,15 @@ def _safe_grouping(forgery: Forgery, parameters: dict[str, Any]) -> bool:
         ):
             return False
         if sizes != Counter(forgery.tables[side].column(column).to_pylist()):
+            return False
+        key = forgery.manifest["keys"][side == "right"]
+        names = [
+            row[key]
+            for name in (side, f"{side}_hubs")
+            if name in forgery.tables
+            for row in forgery.tables[name].to_pylist()
+        ]
+        if None in names or len(set(names)) < len(names):
             return False
         if max(seen.values(), default=1) > 1:
             return False

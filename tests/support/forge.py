@@ -69,7 +69,8 @@ _UNFIT = (pa.ArrowException, ValueError, TypeError, OSError, OverflowError, Look
 HOSTILE: list[Any] = [
     None, True, False, 0, -1, 1, 2, 3, 2**31, 2**53, 2**61, 2**62, 2**63, 2**64, -(2**63), 0.5, 1e308, "", "0",
     "1", "-1", "2", "1/0", "0/1", "1e9", "1e-999999999", "9" * 900, "9" * 30000, "nan", "inf", " 2", "2 ", "\u0662",
-    "x", "a\x00b", "group", "release", "[]", "[[]]", "null", "{}", "[[[", [], {}, [None], ["x"], {"x": 1}, [[]] * 3,
+    "x", "a\x00b", "group", "release", "[]", "[[]]", "null", "{}", "[[[", "0.0", "00",
+    "2/4", "1" + "0" * 400, [], {}, [None], ["x"], {"x": 1}, [[]] * 3,
 ]  # fmt: skip
 KINDS = [
     pa.int8(), pa.uint8(), pa.int16(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.string(),

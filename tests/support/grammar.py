@@ -209,6 +209,7 @@ class Grammar:
                 "min(s)",
                 f"max({self.text('s')})",
                 "count(DISTINCT s)",
+                "quantile_disc(s, 0.4)",
                 f"count(*) FILTER (WHERE {self._hidden_leaf()})",
                 f"bool_or({self._hidden_leaf()})",
                 "sum(length(s))",

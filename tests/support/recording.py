@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -44,6 +44,7 @@ _KINDS: dict[str, Any] = {
     "gaps": lambda n: None if n % 6 == 5 else _WHOLE[n % 6],
     "large": lambda n: 2**61 + _WHOLE[n % 6],
     "member": lambda n: n % 2 == 0,
+    "mixed": lambda n: _WHOLE[n % 6],
     "odd": lambda n: (1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 6)[n % 12],
     "uneven": lambda n: (1, 1, 2, 3, 1, 2, 4, 4, 1, 2, 3, 1)[n % 12],
 }
@@ -62,6 +63,8 @@ _CASES: list[tuple[str, dict[str, Any], str]] = [
     ("m-invariant", {"m": 2}, "text"),
     ("m-invariant", {"m": 3}, "odd"),
     ("mondrian", {"k": 3}, "whole"),
+    ("mondrian", {"k": 3}, "mixed"),
+    ("anatomy", {"l": 2}, "mixed"),
     ("mondrian", {"k": 3, "form": "permuted"}, "text"),
     ("mondrian", {"k": 3, "l": 2, "diversity": "frequency", "form": "separated"}, "two"),
     ("mondrian", {"k": 3, "l": "3/2", "diversity": "entropy"}, "uneven"),
@@ -87,6 +90,17 @@ _CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "robust",
         {"r": "1.2", "knowledge": KnowledgeEstimate(support=1), "protect": [1], "max_suppressed": "0.5"},
+        "uneven",
+    ),
+    (
+        "robust",
+        {
+            "r": "1.1",
+            "knowledge": KnowledgeEstimate(support=1),
+            "protect": [1, [2, 3]],
+            "max_suppressed": "0.5",
+            "form": "generalized",
+        },
         "uneven",
     ),
     ("rank-swap", {"share": "0.2"}, "whole"),
@@ -116,8 +130,20 @@ def _people(kind: str, *, has_tree: bool) -> tuple[pa.Table, Schema]:
     else:
         columns["salary"] = [_KINDS[kind](n) for n in range(ROWS)]
     missing = {"salary": "value"} if kind == "gaps" else {}
+    quasi = ["age", "town", "born"]
+    if kind == "mixed":  # every type of an interval and of a set, with gaps and without
+        columns |= {
+            "age": [None if n in (0, 5, 6) else 20 + n for n in range(ROWS)],
+            "town": [None if n in (1, 5, 6) else ("Ash", "Elm", "Oak")[n // 4] for n in range(ROWS)],
+            "paid": [Decimal(n * 25).scaleb(-1) for n in range(ROWS)],
+            "rate": [0.5 * (n % 5) for n in range(ROWS)],
+            "seen": [None if n == 11 else datetime(2020, 1, 1 + n // 2, 12) for n in range(ROWS)],
+            "true": [n % 4 == 0 for n in range(ROWS)],
+        }
+        quasi += ["paid", "rate", "seen", "true"]
+        missing = dict.fromkeys(("age", "town", "seen"), "value")
     schema = Schema(
-        quasi=["age", "town", "born"], sensitive=sensitive, identifier=["name", "node"], plain=["note"],
+        quasi=quasi, sensitive=sensitive, identifier=["name", "node"], plain=["note"],
         missing=missing, hierarchies={"salary": _LINES["whole"]} if has_tree else {},
     )  # fmt: skip
     return pa.table(columns), schema
@@ -152,6 +178,28 @@ def published(known: Collection[str]) -> Iterator[tuple[str, dict[str, Any], dic
             made.save(Path(folder) / f"purchases {edge_k}", allow_insecure=True)
             forgery = Forgery.of(Path(folder) / f"purchases {edge_k}")
             yield f"purchases {edge_k}", forgery.manifest, forgery.tables
+        yield from _others(Path(folder))
+
+
+def _others(folder: Path) -> Iterator[tuple[str, dict[str, Any], dict[str, pa.Table]]]:
+    """Graphs with hubs set aside and with smaller groups because of one; the second release of a series."""
+    ends = {"author": [*range(14), *range(4, 10), *[19] * 14], "paper": [0] * 14 + [*range(1, 7), *range(3, 17)]}
+    sides = (pa.table({name: range(20), "town": list("abcd") * 5}) for name in ("author", "paper"))
+    apart = graph.BipartiteGraph.read(*sides, pa.table(ends))
+    sides = (pa.table({name: range(20), "town": list("abcd") * 5}) for name in ("author", "paper"))
+    lower = graph.BipartiteGraph.read(*sides, pa.table({name: numbers[:20] for name, numbers in ends.items()}))
+    for hubs, found in (("apart", apart), ("lower", lower)):
+        graph.SafeGrouping(3, 2, hubs=hubs).publish(found, seed=1).save(folder / hubs, allow_insecure=True)
+        forgery = Forgery.of(folder / hubs)
+        yield f"hubs {hubs}", forgery.manifest, forgery.tables
+    columns = {"name": list("abcdefgh"), "age": range(8), "pay": [1, 2, 3, 4] * 2}
+    schema, ledger = Schema(quasi=["age"], sensitive="pay", identifier=["name"]), folder / "ledger.json"
+    people = pa.table(columns)
+    for number, table in enumerate((people, people.slice(0, 3))):
+        release = method_class("m-invariant")(m=2).publish(table, schema, ledger=ledger)
+        release.save(folder / f"series {number}")
+    forgery = Forgery.of(folder / "series 1")
+    yield "m-invariant m 2 of a series", forgery.manifest, forgery.tables
 
 
 _LOOSE = {"t": 1, "alpha": 1, "beta": 1, "delta": 1, "presence_high": 1, "l": -1, "c": 1, "presence_low": -1, "e": -1,

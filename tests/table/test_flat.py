@@ -29,6 +29,7 @@ CONVERSIONS = {
     "not a number": (pa.array([float("nan"), 1.0]), pa.float64(), [None, 1.0]),
     "decimals": (pa.array([Decimal("1.50")], pa.decimal128(9, 2)), pa.decimal128(9, 2), [Decimal("1.50")]),
     "small decimals": (pa.array([Decimal("1.5")], pa.decimal64(9, 1)), pa.decimal128(9, 1), [Decimal("1.5")]),
+    "thousands": (pa.array([Decimal(1500)], pa.decimal128(5, -2)), pa.decimal128(7, 0), [Decimal(1500)]),
     "wide decimals": (pa.array([Decimal("1.5")], pa.decimal256(60, 1)), pa.decimal128(38, 1), [Decimal("1.5")]),
     "large text": (pa.array(["x", None], pa.large_string()), pa.string(), ["x", None]),
     "viewed text": (pa.array(["x" * 30, None], pa.string_view()), pa.string(), ["x" * 30, None]),

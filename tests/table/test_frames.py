@@ -188,6 +188,8 @@ BAD = {
     "lengths": ({"a": [1], "b": [1, 2]}, "equally long; they have from 1 to 2"),
     "mixed mapping": ({"a": [1, CANARY]}, "Column 'a' must hold values of one type"),
     "text for a column": ({"a": CANARY}, "Column 'a' must hold values of one type"),
+    "mapping for a column": (pandas.DataFrame({"a": [CANARY]}).to_dict(), "order of the rows; got dict"),
+    "set for a column": ({"a": {CANARY}}, "order of the rows; got set"),
     "number for a column": ({"a": 5}, "Column 'a' must hold values of one type"),
     "number for a name": ({1: [1]}, "type int"),
     "empty mapping": ({}, "at least one row and one column"),
@@ -204,6 +206,56 @@ def test_bad_frames_are_refused_without_quoting_them(case):
         read_table(source)
     assert CANARY not in str(caught.value)
     assert caught.value.__context__ is None
+
+
+MIXTURES = [
+    [dt.date(2020, 1, 1), 5],
+    [np.True_, dt.date(2020, 1, 1)],
+    [dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 3)],
+    [dt.datetime(2020, 1, 1, 3), 1.5],
+    [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 1, tzinfo=dt.UTC)],
+    [0.5, True],
+    [1, np.True_],
+    [dt.datetime(2020, 1, 1), pandas.Timestamp("2020-01-01 05:00:00.000000001")],
+]
+"""Python's values of two kinds, of which Arrow makes one kind in silence: 5 below a date is a day of 1970."""
+
+
+@pytest.mark.parametrize("values", MIXTURES, ids=str)
+def test_values_of_two_kinds_are_no_column(values):
+    """In lists, frames of objects and categories, in either order."""
+    for listed in (values, values[::-1], [None, *values]):
+        objects = pandas.Series(listed, dtype=object)
+        sources = [
+            {"a": listed},
+            {"a": iter(listed)},
+            {"a": np.array(listed, dtype=object)},
+            pandas.DataFrame({"a": objects}),
+        ]
+        if not {bool, np.bool_} & set(map(type, values)):  # pandas itself makes numbers of these
+            sources.append(pandas.DataFrame({"a": objects.astype("category")}))
+        for source in sources:
+            with pytest.raises(InputError, match=r"must hold values of one type|finer than microseconds"):
+                read_table(source)
+
+
+def test_numbers_of_several_types_keep_their_values():
+    """Whole numbers, floats of all widths and decimals may stand in one column, and missing values among them."""
+    assert read_table({"a": [1, np.float16(0.5), None, np.int8(3)]}).arrow["a"].to_pylist() == [1, 0.5, None, 3]
+    assert read_table({"a": [1, Decimal("1.5"), float("nan")]}).arrow["a"].to_pylist() == [1, Decimal("1.5"), None]
+
+
+def test_whole_numbers_beyond_38_digits_are_refused_by_name(tmp_path):
+    """DuckDB hands over 2^128 - 1 as -1."""
+    for number, kind in ((2**128 - 1, "UHUGEINT"), (2**127 - 1, "HUGEINT"), (10**38, "UHUGEINT")):
+        with duckdb.connect(tmp_path / f"{kind}{number}.db") as connection:
+            connection.sql(f"CREATE TABLE t AS SELECT {number}::{kind} AS a")
+            with pytest.raises(InputError, match="'a' holds whole numbers of more than 38 digits"):
+                read_table(connection.sql("FROM t"))
+        with pytest.raises(InputError, match="'a' holds whole numbers of more than 38 digits"):
+            read_table(f"duckdb:{tmp_path}/{kind}{number}.db#t")
+    with duckdb.connect() as connection:
+        assert read_table(connection.sql("SELECT 7::UHUGEINT AS a")).arrow["a"].to_pylist() == [7]
 
 
 def test_a_connection_is_not_a_table():

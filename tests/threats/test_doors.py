@@ -12,11 +12,13 @@ from contextlib import contextmanager
 import anyio
 import httpx
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
 import hedgerow as hr
 from hedgerow.cli import main
+from hedgerow.export import KINDS, export_files
 from hedgerow.query import connect
 from tests.support.doors import HARMLESS, commands, forged_bundles, functions, honest_bundles
 from tests.support.watching import watched_folder
@@ -203,3 +205,77 @@ def _copy(source, target):
     if os.path.isfile(source):
         shutil.copy(source, target)
     return target
+
+
+STRANGE_PATHS = (None, 5, b"out", "", " ", "x" * 300, "x" * 5000, "a\0b", "\ud800", "no/such")
+"""What is no path, and paths that no file system has."""
+
+
+@pytest.mark.parametrize("path", STRANGE_PATHS, ids=lambda path: ascii(path)[:20])
+def test_a_strange_path_is_refused_at_every_door(path, tmp_path, monkeypatch):
+    """At doors that read a bundle, a table or a ledger, and doors that write: one of our errors, nothing written."""
+    monkeypatch.chdir(tmp_path)
+    table = {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}
+    schema, method = hr.Schema(quasi="age", sensitive="pay"), hr.KEAnonymity(k=2, e=1)
+    release = method.publish(table, schema)
+    doors = {name: door for name, door in functions().items() if "connect" not in name}
+    doors |= {"read_table": hr.read_table, "publish": lambda path: method.publish(path, schema)}
+    if path not in ("x" * 300, " ", "no/such"):  # some systems have files of these names
+        doors |= {f"export {kind}": lambda path, kind=kind: export_files(release, path, kind) for kind in KINDS}
+        doors |= {"save": release.save, "overwrite": lambda path: release.save(path, overwrite=True)}
+        doors |= {"ledger": lambda path: method.publish(table, schema, ledger=path or 7)}
+    assert {name: found for name, door in doors.items() if (found := _met(door, path)) != "refused"} == {}
+    assert list(tmp_path.iterdir()) == []
+
+
+def _met(door, path):
+    try:
+        found = door(path)
+    except hr.HedgerowError:
+        return "refused"
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"[:200]
+    # How large a table is, or whether it is too large: nobody knows, so no.
+    return found or "refused"
+
+
+def test_nothing_is_written_into_a_published_bundle(tmp_path):
+    """An export, a second release, or a ledger with its secret key, inside the folder that is handed on."""
+    table = {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}
+    schema, method = hr.Schema(quasi="age", sensitive="pay"), hr.KEAnonymity(k=2, e=1)
+    release = method.publish(table, schema)
+    release.save(tmp_path / "out")
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    for folder in (tmp_path / "out", tmp_path / "out" / "deeper", tmp_path / "link"):
+        for write in (
+            *(lambda place, kind=kind: export_files(release, place, kind) for kind in KINDS),
+            release.save,
+            lambda place: method.publish(table, schema, ledger=place),
+        ):
+            with pytest.raises(hr.ParameterError, match="would lie inside the release"):
+                write(folder / "more")
+    pq.write_table(pa.table(table), tmp_path / "table.parquet")
+    words = ["publish", str(tmp_path / "table.parquet"), "--quasi", "age", "--sensitive", "pay", "--method", "ke"]
+    words += [
+        "--k",
+        "2",
+        "--e",
+        "1",
+        "--out",
+        str(tmp_path / "second"),
+        "--ledger",
+        str(tmp_path / "out" / "ledger.json"),
+    ]
+    result = CliRunner().invoke(main, words)
+    assert (result.exit_code, (tmp_path / "second").exists()) == (2, False)
+    hr.open(tmp_path / "out").verify()
+
+
+def test_a_manifest_of_another_program_is_in_nobodys_way(tmp_path):
+    """Folders of web pages have a manifest.json, too."""
+    (tmp_path / "manifest.json").write_text('{"name": "a web page", "format": 3}')
+    release = hr.KEAnonymity(k=2, e=1).publish(
+        {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay")
+    )
+    release.save(tmp_path / "out")
+    hr.open(tmp_path / "out").verify()

@@ -10,7 +10,7 @@ import hedgerow as hr
 from hedgerow.query import select
 from hedgerow.recipe import read_recipe
 from hedgerow.table import read_csv
-from hedgerow.table.csv import find_dialect, to_utf8
+from hedgerow.table.dialect import find_dialect, to_utf8
 from tests.support.assignments import release_of
 from tests.support.every_method import PEOPLE, SCHEMA, cases
 

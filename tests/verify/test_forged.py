@@ -7,8 +7,12 @@ import pytest
 
 import hedgerow as hr
 from hedgerow import graph
+from hedgerow.inference.knowledge import KnowledgeEstimate
+from hedgerow.methods import TargetDistribution
 from hedgerow.verify import verify_bundle
 from hedgerow.verify.page import pages
+from tests.support.every_method import SCHEMA, TREE, people
+from tests.support.forge import amend
 from tests.support.forger import Forgery
 
 TABLE = pa.table({"age": list(range(16)), "pay": [float(n % 4) for n in range(16)], "ill": list("wxyz") * 4})
@@ -92,8 +96,6 @@ def test_k_out_of_range(ke, tmp_path, k):
 @pytest.mark.parametrize("protect", ["[]", '[["nobody has this"]]', "[[]]", "7", "[[[", '[["w"], []]'])
 def test_robust_with_nothing_to_protect(tmp_path, protect):
     """No protected value, or one that nobody has, is an empty promise."""
-    from hedgerow.inference.knowledge import KnowledgeEstimate
-
     method = hr.Robust(r="1.2", knowledge=KnowledgeEstimate(support=1), max_suppressed="0.5")
     forgery = _bundle(tmp_path, method, "ill")
     forgery.edit("sensitive", "ill", ["w"] * forgery.tables["sensitive"].num_rows)
@@ -227,6 +229,17 @@ def test_sets_of_a_column_that_nobody_declared(boxes, tmp_path):
     assert "Sets are listed" in _refused(boxes, tmp_path)
 
 
+@pytest.mark.parametrize("number", [-1, -(2**31), 2**31 - 1, 100])
+def test_numbers_of_sets_that_are_far_apart(boxes, tmp_path, number):
+    """Rows are counted by them: a set called 2^31 - 1 took 16 GB for a release of sixteen rows."""
+    (name,) = (column for column in boxes.tables["release"].column_names if column.endswith("_set"))
+    for table, column in (("release", name), ("sets", "set")):
+        boxes.edit(
+            table, column, [number if value == 0 else value for value in boxes.tables[table][column].to_pylist()]
+        )
+    assert "from 0 on" in _refused(boxes, tmp_path)
+
+
 def test_a_target_is_checked_node_by_node(tmp_path):
     """A node whose ends are not those of the values below it."""
     forgery = _bundle(tmp_path, hr.TargetDistribution(target="uniform"), "pay")
@@ -332,3 +345,194 @@ def test_a_space_is_no_diversity(tmp_path, pair):
     assert forgery.manifest["merged"] == {"ill": 1}
     forgery.edit("sensitive", "ill", [pair[n % 2] for n in range(16)])
     assert "form NFC" in _refused(forgery, tmp_path)
+
+
+@pytest.mark.parametrize("l", [2**50, 2**51, 2**52, 2**53])
+def test_a_cap_that_overflows(tmp_path, l):  # noqa: E741
+    """4,096 rows times l is 2^62 and more: no value of two may fill more than 1/l of a group."""
+    table = pa.table({"age": range(8192), "pay": [0.0, 1.0] * 4096})
+    hr.KEAnonymity(k=2, e=1, l=2).publish(table, hr.Schema(quasi=["age"], sensitive="pay")).save(tmp_path / "in")
+    forgery = Forgery.of(tmp_path / "in")
+    forgery.edit("release", "group", [0] * 8192)
+    forgery.edit("release", "pay", [0.0] * 4096 + [1.0] * 4096)
+    forgery.manifest["groups"] = 1
+    forgery.manifest["guarantee"]["parameters"]["l"] = l
+    assert amend(forgery)
+    assert "fills more than" in _refused(forgery, tmp_path)
+
+
+@pytest.mark.parametrize("number", ["1" + "0" * 400, "1" + "0" * 700 + "/3"])
+def test_numbers_beyond_all_floats(tmp_path, number):
+    """A range of e and an entropy of log l are compared however large they are."""
+    ragged = pa.table({"age": range(16), "pay": [n / 7 for n in range(16)]})
+    methods = (hr.KEAnonymity(k=2, e="0.1"), "e"), (hr.Mondrian(k=8, l=2, diversity="entropy"), "l")
+    for method, letter in methods:
+        method.publish(ragged, hr.Schema(quasi=["age"], sensitive="pay")).save(tmp_path / letter)
+        forgery = Forgery.of(tmp_path / letter)
+        forgery.manifest["guarantee"]["parameters"][letter] = number
+        assert amend(forgery)
+        with pytest.raises(hr.BrokenPromise, match="below"):
+            verify_bundle(forgery.write(tmp_path / f"{letter} forged"))
+
+
+@pytest.mark.parametrize("shift", ["0.0", "0/5", "-0", "00"])
+def test_a_number_is_written_in_one_way(tmp_path, shift):
+    """A shift of 0.0 asked for a table of implied weights, which a shift of 0 left unread."""
+    TargetDistribution(target=TREE).publish(people(), SCHEMA).save(tmp_path / "in")
+    forgery = Forgery.of(tmp_path / "in")
+    forgery.manifest["guarantee"]["parameters"]["shift"] = shift
+    numbers = pa.array([7, 8], pa.int32())
+    forgery.tables["implied"] = pa.table({"group": numbers, "node": numbers, "weight": numbers.cast(pa.int64())})
+    assert "'shift'" in _refused(forgery, tmp_path)
+
+
+def test_a_fake_in_a_form_that_has_none(tmp_path):
+    """Counterfeits are declared, and one group has a value more than rows: answers would count it as somebody's."""
+    hr.MInvariant(m=2).publish(people(), SCHEMA).save(tmp_path / "in")
+    forgery = Forgery.of(tmp_path / "in")
+    values = forgery.tables["sensitive"]
+    first = {"salary": [99], "group": pa.array([0], pa.int32())}
+    forgery.tables["sensitive"] = pa.concat_tables([pa.table(first).select(values.column_names), values])
+    forgery.manifest["guarantee"]["parameters"]["counterfeits"] = 1
+    assert "same groups" in _refused(forgery, tmp_path)
+
+
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us")])
+def test_dates_that_no_calendar_has(tmp_path, kind):
+    """Questions about them ended in an error of Python's; the first and the last day of all years are fine."""
+    day = 1 if kind == pa.date32() else 86_400_000_000
+    numbers = pa.int32() if kind == pa.date32() else pa.int64()
+    table = pa.table({"age": range(16), "when": pa.array([n % 4 for n in range(16)], numbers).cast(kind)})
+    hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["age"], sensitive="when")).save(tmp_path / "in")
+    ends = FIRST_DAY * day, (LAST_DAY + 1) * day - 1
+    for number, (first, fits) in enumerate(
+        [(ends[0], True), (ends[1], True), (ends[0] - 1, False), (ends[1] + 1, False), (-(2**31), day > 1)]
+    ):
+        forgery = Forgery.of(tmp_path / "in")
+        groups = forgery.tables["sensitive"]["group"].to_numpy()
+        forgery.edit("sensitive", "when", pa.array(np.where(np.diff(groups, prepend=-1), first, 5), numbers).cast(kind))
+        if fits:
+            verify_bundle(forgery.write(tmp_path / str(number)))
+        else:
+            with pytest.raises(hr.BundleError, match="years 1 to 9999"):
+                verify_bundle(forgery.write(tmp_path / str(number)))
+
+
+@pytest.mark.parametrize(("change", "reason"), [
+    ({"suppressed": 1}, "numbers of rows"), ({"suppressed": 1, "protected": 17}, "numbers of rows"),
+    ({"protected": 15}, "numbers of rows"), ({"protected": 17}, "numbers of rows"),
+    ({"protect": '[["w"]]', "protected": 4}, "none"),
+    ({"protect": '[["w"]]', "protected": 4, "unprotected": 1}, None), ({"unprotected": 1}, None),
+])  # fmt: skip
+def test_counts_of_protected_rows(tmp_path, change, reason):
+    """The words say how many of the rows with a protected value are missing, and whether others are there."""
+    method = hr.Robust(r="1.2", knowledge=KnowledgeEstimate(support=1), max_suppressed="0.5")
+    table = TABLE.set_column(0, "age", pa.array([n % 2 for n in range(16)])).select(["age", "ill"])
+    method.publish(table, hr.Schema(quasi=["age"], sensitive="ill")).save(tmp_path / "in")
+    forgery = Forgery.of(tmp_path / "in")
+    assert forgery.manifest["guarantee"]["parameters"]["protected"] == 16
+    forgery.manifest["guarantee"]["parameters"] |= change
+    assert amend(forgery)
+    if reason is None:
+        verify_bundle(forgery.write(tmp_path / "out"))
+    else:
+        assert reason in _refused(forgery, tmp_path)
+
+
+@pytest.mark.parametrize("policy", ["value", "refuse", "suppress"])
+def test_gaps_that_their_policy_rules_out(tmp_path, policy):
+    """In a column of its own, and in boxes, whose labels say that a value is missing."""
+    table = TABLE.select(["age", "ill"]).set_column(0, "age", pa.array([None if n < 2 else n for n in range(16)]))
+    schema = hr.Schema(quasi=["age"], sensitive="ill", missing={"age": "value"})
+    for method in (hr.Anatomy(l=2), hr.Mondrian(k=4)):
+        place = tmp_path / type(method).__name__
+        method.publish(table, schema).save(place)
+        forgery = Forgery.of(place)
+        forgery.manifest["missing"]["age"] = policy
+        out = forgery.write(place / "out")
+        if policy == "value":
+            verify_bundle(out)
+        else:
+            with pytest.raises(hr.BundleError, match="'age' has missing values"):
+                verify_bundle(out)
+
+
+def test_a_protected_value_that_nobody_has_in_parts(tmp_path):
+    """Labels that are names counted as sets that were met."""
+    method = hr.Robust(
+        r="1.2", knowledge=KnowledgeEstimate(support=1), max_suppressed="0.5", protect=["w"], form="generalized"
+    )
+    table = TABLE.set_column(0, "age", pa.array([n % 2 for n in range(16)])).select(["age", "ill"])
+    release = method.publish(table, hr.Schema(quasi=["age"], sensitive="ill"))
+    release.save(tmp_path / "in", rows_per_part=8)
+    for number, protect in enumerate(('[["w"]]', '[["w"], ["nobody"]]')):
+        forgery = Forgery.of(tmp_path / "in")
+        for name in [name for name in forgery.tables if name.startswith("release")]:
+            forgery.edit(name, "age", ["somebody"] * forgery.tables[name].num_rows)
+        forgery.manifest["guarantee"]["parameters"]["protect"] = protect
+        assert amend(forgery)
+        out = forgery.write(tmp_path / str(number))
+        if number == 0:
+            assert "the labels of 'age' are names" in str(verify_bundle(out))
+        else:
+            with pytest.raises(hr.BrokenPromise, match="no value that is published"):
+                verify_bundle(out)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("keys", ["equal", "two", "missing", "none"])
+def test_entities_are_told_apart(grouped, tmp_path, side, keys):
+    """Who is listed twice hides among fewer than k, and a side of nobody ended in an error of numpy's."""
+    name, rows = grouped.manifest["keys"][side == "right"], grouped.tables[side].num_rows
+    values = grouped.tables[side][name].to_pylist()
+    if keys == "none":
+        for table in (side, f"{side}_nodes", "edges"):
+            grouped.tables[table] = grouped.tables[table].slice(0, 0)
+        grouped.manifest["counts"] |= {side: 0, f"{side}_groups": 0, "edges": 0}
+    else:
+        new = {"equal": values[:1] * rows, "two": values[:1] + values[:1] + values[2:], "missing": [None, *values[1:]]}
+        grouped.edit(side, name, new[keys])
+    with pytest.raises((hr.BundleError, hr.BrokenPromise), match="key"):
+        graph.verify_bundle(grouped.write(tmp_path / "out"))
+
+
+@pytest.fixture
+def hubs(tmp_path):
+    """A graph with a paper of 14 authors, set aside; and one with an author of 14 papers as well."""
+    ends = {"author": [*range(14), *range(4, 10), *[19] * 14], "paper": [0] * 14 + list(range(1, 7)) + [*range(3, 17)]}
+    sides = (pa.table({name: range(20), "town": list("abcd") * 5}) for name in ("author", "paper"))
+    made = graph.SafeGrouping(3, 2, hubs="apart").publish(graph.BipartiteGraph.read(*sides, pa.table(ends)))
+    made.save(tmp_path / "in")
+    return Forgery.of(tmp_path / "in")
+
+
+@pytest.mark.parametrize(("change", "reason"), [
+    ("as it is", ""), ("no table", "set aside"), ("negative", "as many as stated"), ("missing", "as many as stated"),
+    ("more links", "set aside"), ("fewer links", "set aside"), ("an entity", "key"),
+    ("fewer rows", "as many as stated"),
+])  # fmt: skip
+def test_what_is_said_of_hubs(hubs, tmp_path, change, reason):
+    """They are listed all, once, with their links, of which the pairs that were left out follow."""
+    parameters = hubs.manifest["guarantee"]["parameters"]
+    assert [parameters[name] for name in ("left_hubs", "right_hubs", "hub_links")] == [1, 1, 28]
+    table = hubs.tables["right_hubs"]
+    if change == "no table":
+        del hubs.tables["right_hubs"]
+    elif change == "fewer rows":
+        hubs.tables["right_hubs"] = table.slice(0, 0)
+    elif change == "an entity":
+        hubs.edit("right_hubs", "paper", hubs.tables["right"]["paper"].to_pylist()[:1])
+    elif change != "as it is":
+        links = {"negative": -1, "missing": None, "more links": 16, "fewer links": 13}[change]
+        hubs.edit("right_hubs", "links", [links])
+    out = hubs.write(tmp_path / "out")
+    if reason:
+        with pytest.raises((hr.BundleError, hr.BrokenPromise), match=reason):
+            graph.verify_bundle(out)
+    else:
+        graph.verify_bundle(out)
+        hubs.edit("right_hubs", "links", [15])  # the two hubs may be a pair
+        graph.verify_bundle(hubs.write(tmp_path / "pair"))

@@ -1,6 +1,7 @@
 """The audit of the classic criteria refuses what a release does not keep, criterion by criterion."""
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, F
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure
 from hedgerow.criteria.t_closeness import TCloseness
 from hedgerow.errors import BrokenPromise
+from hedgerow.verify import verify
 from hedgerow.verify.groupwise import _count_pairs, check_groupwise
 from tests.support.groups import grouped_codes
 
@@ -65,17 +67,17 @@ def test_audit_and_criterion_agree(name, drawn):
             check_groupwise(release)
 
 
-@pytest.mark.parametrize("parameters", [
-    {"l": 2, "diversity": "frequency"},
-    {"k": 1, "secrecy": 3},
-    {"k": 1, "l": 2, "diversity": "great"},
-    {"k": 1, "t": "0.9", "distance": "far"},
-    {"k": 1, "t": "0.9", "distance": "hierarchical"},
+@pytest.mark.parametrize(("parameters", "reason"), [
+    ({"l": 2, "diversity": "frequency"}, "names no 'k'"),
+    ({"k": 2, "secrecy": 3}, "does not know"),
+    ({"k": 2, "l": 2, "diversity": "great"}, "'diversity' is out of range"),
+    ({"k": 2, "t": "0.9", "distance": "far"}, "'distance' is out of range"),
+    ({"k": 2, "t": "0.9", "distance": "hierarchical"}, "does not list the hierarchy"),
 ])  # fmt: skip
-def test_promises_that_cannot_be_verified_are_refused(parameters):
+def test_promises_that_cannot_be_verified_are_refused(parameters, reason):
     """An unknown letter, sense or distance, a missing k, a missing tree."""
-    with pytest.raises(BrokenPromise, match=r"cannot verify|does not list"):
-        check_groupwise(_published(np.zeros(4, np.int32), np.arange(4), parameters))
+    with pytest.raises(BrokenPromise, match=reason):
+        verify(_published(np.zeros(4, np.int32), np.arange(4), parameters))
 
 
 def test_presence_outside_its_bounds_is_refused():
@@ -88,6 +90,19 @@ def test_presence_outside_its_bounds_is_refused():
     )
     with pytest.raises(BrokenPromise, match="share of members"):
         check_groupwise(dataclasses.replace(release, guarantee=stricter))
+
+
+@pytest.mark.parametrize(("value", "share"), [(True, 1), (False, 0), (1, 0), (0, 0), (7, 0), (1.0, 0), ("x", 0)])
+def test_members_of_a_column_of_one_value(value, share):
+    """True alone is everybody; of a number nobody knows the greater one, and 1 is no truth value."""
+    table, schema = pa.table({"q": range(8), "s": [value] * 8}), hr.Schema(quasi=["q"], sensitive="s")
+    for low, high in (("0", "0.5"), ("0.5", "1")):
+        method = hr.Mondrian(k=4, presence_low=low, presence_high=high)
+        if Fraction(low) <= share <= Fraction(high):
+            method.publish(table, schema).verify()
+        else:
+            with pytest.raises(hr.Infeasible):
+                method.publish(table, schema)
 
 
 def test_rows_of_a_generalized_group_look_alike():

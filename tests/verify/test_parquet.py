@@ -296,7 +296,9 @@ def test_one_more_and_one_less(what, by):
 @pytest.mark.parametrize(
     ("edit", "reason"),
     [
-        *[(lambda f, n=n: put(about(f), n, 1), "metadata") for n in (8, 10, 14)],
+        *[(lambda f, n=n: put(about(f), n, 1), "metadata") for n in (8, 10, 14, 15, 17, 18, 99)],
+        *[(lambda f, n=n: put(f.columns[1], n, 1), "metadata") for n in (9, 11, 99)],
+        *[(lambda f, n=n: put(f.root, n, 1), "nested") for n in (1, 2, 6, 10, 99)],
         *[(lambda f, n=n: put(f.groups[0][1], n, 1), "another file") for n in (1, 4, 5, 6, 7, 8, 9)],
         *[(lambda f, n=n: f.more.append((n, I32, 1)), "holds metadata") for n in (8, 9)],
         (lambda f: setattr(f, "writer", b"other version 1"), "another program"),
@@ -379,6 +381,64 @@ def test_pages_that_are_refused(pages, reason):
     """They fill their column, a dictionary comes first, and none is too large."""
     with pytest.raises((ValueError, KeyError), match=reason):
         with_pages(pages).check()
+
+
+@pytest.mark.parametrize("kind", [0, 2])
+@pytest.mark.parametrize("number", [4, 6, 8, 9, 99])
+def test_pages_carry_no_metadata(kind, number):
+    """Neither the header of a page nor what it says of its values has a field that we do not write."""
+    inside = [(1, I32, 2), (2, I32, 0), (3, I32, 0), *([(4, I32, 0), (5, STRUCT, [])] if kind == 0 else [])]
+    for extra, told, fits in (([], [], True), ([(number, I32, 1)], [], False), ([], [(number + 2, I32, 1)], False)):
+        fields = [(1, I32, kind), (2, I32, 8), (3, I32, 8), (7 if kind else 5, STRUCT, [*inside, *told]), *extra]
+        header = sorted(fields, key=lambda field: field[0])
+        pages = [{"values": 2, "kind": kind, "header": header}, *([{"values": 2}] if kind else [])]
+        if fits:
+            assert with_pages(pages).check() == [8] * len(pages)
+        else:
+            with pytest.raises(ValueError, match=r"metadata|number"):
+                with_pages(pages).check()
+
+
+def kinds(value):
+    """A value that was read, with a kind for each."""
+    if isinstance(value, dict):
+        return STRUCT, [(number, *kinds(inner)) for number, inner in sorted(value.items())]
+    if isinstance(value, list):
+        inner = [kinds(item) for item in value]
+        return LIST, (inner[0][0] if inner else I32, [item for _, item in inner])
+    if isinstance(value, bool):
+        return (TRUE if value else FALSE), value
+    return (TEXT, value) if isinstance(value, bytes) else (I64, value)
+
+
+def exchanged(value):
+    """The same with one part after the other exchanged for something else."""
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        yield from ({**value, key: other} for other in exchanged(inner))
+    for inner in value[:1] if isinstance(value, list) else ():  # all items of a list are of one kind
+        yield from ([other] * len(value) for other in exchanged(inner))
+    yield from (other for other in (7, b"x", [], [7] * 9, {}, {1: 7}) if type(other) is not type(value))
+
+
+def test_no_part_of_a_footer_is_taken_for_what_it_is_not(monkeypatch):
+    """A number, a text, a list or a structure in the place of another is refused, or Arrow's to refuse."""
+    content = written(pa.table({"a": [1, None], "b": ["x", "y"]}))
+    size = int.from_bytes(content[-8:-4], "little")
+    footer, _ = read_struct(content, len(content) - 8 - size)
+
+    def refuse(*_, **__):
+        raise pa.ArrowInvalid("none of ours")
+
+    monkeypatch.setattr(parquet.pq, "ParquetFile", refuse)
+    tried = 0
+    for other in exchanged(footer):
+        if isinstance(other, dict):
+            text = encode(kinds(other)[1])
+            forged = content[: -8 - size] + text + len(text).to_bytes(4, "little") + content[-4:]
+            with pytest.raises(BundleError):
+                read_parquet("x", forged, rows=2)
+            tried += 1
+    assert tried > 200
 
 
 @pytest.mark.parametrize(

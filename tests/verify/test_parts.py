@@ -18,7 +18,8 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import BrokenPromise, BundleError
-from hedgerow.release.parts import seal, split_release, stage_bundle, write_part
+from hedgerow.release.part_tables import split_release
+from hedgerow.release.parts import seal, stage_bundle, write_part
 from hedgerow.verify import verify_bundle
 from hedgerow.verify.manifest import decode, encode
 from hedgerow.verify.words import word

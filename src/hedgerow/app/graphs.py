@@ -51,7 +51,6 @@ class GraphPages:
         return self.site.page(
             "graph",
             request,
-            status=422 if problem else 200,
             problem=problem,
             given=filled,
             orders=list(ORDERS),
@@ -151,7 +150,7 @@ class GraphPages:
 
     @or_show("graph")
     def choose(self, request: Request, form: Form) -> Response:
-        """Read the graph, so that a mistake is told at once, and keep it in the recipe."""
+        """Read the graph, so that a mistake is reported at once, and keep it in the recipe."""
         places: dict[str, Any] = {side: text for side in _SIDES if (text := str(form.get(side, "")).strip())}
         if "edges" not in places or len(places) == 2:
             raise InputError(self.site.texts["graph"]["none"])

@@ -67,7 +67,6 @@ class OwnerPages:
         return self.site.page(
             "table",
             request,
-            status=422 if problem else 200,
             problem=problem,
             recipe=recipe,
             table=found,
@@ -142,7 +141,6 @@ class OwnerPages:
         return self.site.page(
             "roles",
             request,
-            status=422 if problem else 200,
             problem=problem,
             columns=columns,
             without=without,
@@ -214,7 +212,6 @@ class OwnerPages:
         return self.site.page(
             "promise",
             request,
-            status=422 if problem else 200,
             problem=problem,
             recipe=recipe,
             methods=[
@@ -243,7 +240,7 @@ class OwnerPages:
         return ""
 
     def _why_not(self, recipe: Recipe) -> dict[str, str]:
-        """Methods that the columns do not allow, and why; what only trying tells is told by trying."""
+        """Methods that the columns do not allow, and why; what can be found out only by publishing is refused then."""
         said = self.site.texts["why_not"]
         found: dict[str, str] = self.workspace.derive(
             ("why", msgspec.json.encode((recipe.roles, recipe.hierarchies))),

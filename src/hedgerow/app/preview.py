@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 import msgspec
-import pyarrow as pa
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
@@ -14,6 +13,7 @@ from starlette.routing import Route
 from hedgerow.app import charts
 from hedgerow.app.jobs import Job
 from hedgerow.app.site import Form, Site, go
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import HedgerowError
 from hedgerow.methods.frontier import FrontierPoint, Setting, frontier, recommend, settings_for
 
@@ -110,8 +110,7 @@ class Preview:
         assert table is not None
         name = recipe.roles.sensitive[0]
         kind = table.arrow.schema.field(name).type
-        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        return {"width": f"AVG({name})", "count_width": "COUNT"} if is_number else {"width": "COUNT"}
+        return {"width": f"AVG({name})", "count_width": "COUNT"} if is_numeric(kind) else {"width": "COUNT"}
 
 
 def _key(recipe: Recipe) -> bytes:

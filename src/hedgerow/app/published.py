@@ -20,14 +20,6 @@ from starlette.routing import Route
 
 from hedgerow.app import charts
 from hedgerow.app.jobs import Job
-from hedgerow.app.site import Form, Site, go
-from hedgerow.errors import HedgerowError
-from hedgerow.release import Release
-from hedgerow.report.answer_text import explanation
-
-if TYPE_CHECKING:
-    from hedgerow.graph import GroupedGraph
-
 from hedgerow.app.release_contents import (
     attack_lines,
     error_bars,
@@ -41,6 +33,14 @@ from hedgerow.app.release_contents import (
     score_lines,
     truths_of,
 )
+from hedgerow.app.site import Form, Site, go
+from hedgerow.errors import HedgerowError
+from hedgerow.release import Release
+from hedgerow.report.answer_text import explanation
+
+if TYPE_CHECKING:
+    from hedgerow.graph import GroupedGraph
+
 
 _LEAST_TO_COMPARE = 2
 _BASE = "/releases/{name}"

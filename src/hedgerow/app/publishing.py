@@ -48,7 +48,6 @@ class PublishPages:
         return self.site.page(
             "publish",
             request,
-            status=422 if problem else 200,
             problem=problem,
             recipe=recipe,
             leaves=self._leaves(recipe),

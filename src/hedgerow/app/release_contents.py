@@ -246,7 +246,7 @@ def _attack_bar(finding: Finding) -> Any:
 
 
 def graph_attacks(release: GroupedGraph) -> list[dict[str, Any]]:
-    """The surest guess of a link beside guessing and the promise."""
+    """The most certain guess of a link beside guessing and the promise."""
     from hedgerow.graph.attack import static_attack
 
     found = static_attack(release)

@@ -114,8 +114,8 @@ class Site:
         if job is not None and not job.is_over:
             job.stop()
 
-    def page(self, template: str, request: Request, *, status: int = 200, **more: Any) -> HTMLResponse:
-        """Lay out a page."""
+    def page(self, template: str, request: Request, *, status: int | None = None, **more: Any) -> HTMLResponse:
+        """Lay out a page; one that shows a problem answers 422 unless another status is given."""
         frame = {
             "t": self.texts,
             "page": template,
@@ -127,7 +127,7 @@ class Site:
             "problem": "",
         }
         laid_out = self._environment.get_template(f"{template}.html").render(frame | more)
-        return HTMLResponse(laid_out, status_code=status)
+        return HTMLResponse(laid_out, status_code=status or (422 if more.get("problem") else 200))
 
     def fragment(self, template: str, **more: Any) -> str:
         """Lay out a part of a page."""

@@ -58,7 +58,7 @@ class Beliefs:
 
 
 def beliefs(release: Release, column: str, *, beside: Sequence[pa.Table] = ()) -> Beliefs:
-    """Read what a release tells about one sensitive column; a release without groups tells it row by row.
+    """Read what a release reveals about one sensitive column: by group, or by row where there are no groups.
 
     The domain takes in the values of the tables `beside` it, so that guesses can be compared with them.
     """

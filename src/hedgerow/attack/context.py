@@ -56,7 +56,7 @@ class Context:
 
     @cached_property
     def beliefs(self) -> Beliefs:
-        """What each group tells."""
+        """What each group reveals."""
         return beliefs(self.release, self.column, beside=[t for t in (self.original, self.holdout) if t is not None])
 
     @cached_property
@@ -106,14 +106,14 @@ class Context:
 
     @cached_property
     def strangers_placement(self) -> Placement:
-        """The groups that the people who were not published look as if they were in."""
+        """The groups that people who were not published would be placed in."""
         if self.strangers is None:
             raise ParameterError("This adversary needs people who were not published; pass a holdout.")
         return self.place(self.strangers[0])
 
     @cached_property
     def members(self) -> Members:
-        """Everybody's row and group as far as it can be told; two adversaries work on the same."""
+        """Everybody's row and group as far as they can be found; two adversaries share them."""
         return _members(self)
 
     def place(self, people: People) -> Placement:
@@ -180,7 +180,7 @@ def pick_rows(rows: int, wanted: int, *, keys: Keys) -> Ints:
 
 
 def reach_of(domain: pa.Array, name: str) -> Reach:
-    """Which values a guess covers: numbers nearby, a text itself alone; missing is a value."""
+    """Which values a guess covers: nearby numbers, or only the same text; missing is a value."""
     if pa.types.is_string(domain.type) or pa.types.is_boolean(domain.type) or pa.types.is_timestamp(domain.type):
         return same_value(len(domain) + 1)
     near = relative(NEAR).reach(column_line(domain, name))

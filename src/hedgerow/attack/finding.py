@@ -53,9 +53,9 @@ class Rate:
 
 
 def wilson(hits: int, trials: int, *, alike: float = 1.0) -> tuple[float, float]:
-    """The 95 % interval of a share; it stays within 0 and 1 and is honest where no or all trials hit.
+    """Wilson's 95 % interval of a share: it stays within 0 and 1, and is valid where no trial or every trial hits.
 
-    Where trials depend on each other, `alike` of them are worth one.
+    Where trials are correlated, `alike` of them count as one.
     """
     share, weight = hits / trials, _Z**2 * alike / trials
     middle = (share + weight / 2) / (1 + weight)
@@ -65,7 +65,7 @@ def wilson(hits: int, trials: int, *, alike: float = 1.0) -> tuple[float, float]
 
 
 def alike_trials(is_hit: Bools, groups: Ints) -> float:
-    """How many trials are worth one, from how much the hits of groups scatter (Kish's design effect, at least 1)."""
+    """How many correlated trials count as one: Kish's design effect, from how hits vary between groups; at least 1."""
     _, group_of = np.unique(groups, return_inverse=True)
     sizes, hits = np.bincount(group_of), np.bincount(group_of, is_hit)
     share = float(is_hit.mean())
@@ -76,7 +76,7 @@ def alike_trials(is_hit: Bools, groups: Ints) -> float:
 
 
 def percent(share: float) -> str:
-    """Write a small share with as many places as it needs, and one just below the whole not as the whole."""
+    """Write a share with as many decimals as it needs; one just below 1 is not rounded to 100 %."""
     if 0.9995 <= share < 1:
         return ">99.9%"
     return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{100 * share:.1g}%"
@@ -157,7 +157,7 @@ def sampled_rate(hits: int, trials: int) -> dict[str, Any]:
 
 
 def clustered_rate(is_hit: Bools, groups: Ints) -> dict[str, Any]:
-    """The measured part of a finding whose guesses inside a group stand and fall together."""
+    """The measured part of a finding whose guesses inside a group are correlated."""
     hits, trials = int(is_hit.sum()), len(is_hit)
     low, high = wilson(hits, trials, alike=alike_trials(is_hit, groups))
     return {"rate": hits / trials, "low": low, "high": high, "exact": False, "trials": trials}

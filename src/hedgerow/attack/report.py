@@ -23,7 +23,7 @@ from hedgerow.markup import html_note, html_table
 from hedgerow.parameters import read_whole
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release import Release
-from hedgerow.release.parts import sample_groups
+from hedgerow.release.part_tables import sample_groups
 
 MOST_ATTACKED = 1_000_000
 """Rows of a bundle in parts up to which all of it is attacked."""

@@ -235,7 +235,7 @@ class Learner:
 
 
 def learn(rows: CodedGroups, class_of: Ints, *, rounds: int = ROUNDS, keys: Keys = system_keys) -> Learner:
-    """Fit the model; `class_of` says which values the model does not tell apart."""
+    """Fit the model; `class_of` says which values it merges."""
     learner = Learner(rows, class_of, keys)
     for _ in range(rounds):
         learner.expect(SWEEPS)
@@ -268,7 +268,7 @@ def bin_numbers(values: Floats, cuts: Floats) -> Ints:
 
 
 def classes_of(overall: Floats) -> Ints:
-    """Which values a model does not tell apart: neighbours by value, each class as frequent as the others."""
+    """Which values a model merges: neighbouring ones, into classes of about equal frequency."""
     if len(overall) <= MOST_CLASSES:
         return np.arange(len(overall))
     upto = np.cumsum(overall) - overall / 2

@@ -12,18 +12,8 @@ from dataclasses import asdict
 
 import numpy as np
 
-from hedgerow.certificate.model import (
-    Answers,
-    Certificate,
-    Derived,
-    Internal,
-    Issuer,
-    Progress,
-    Risk,
-    Width,
-    fill,
-    group_sizes,
-)
+from hedgerow.certificate.fill import Derived, Progress, fill, group_sizes
+from hedgerow.certificate.model import Answers, Certificate, Internal, Issuer, Risk, Width
 from hedgerow.certificate.risks import exact_risk, summarize_widths
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.answer import GraphAnswer

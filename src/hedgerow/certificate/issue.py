@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hedgerow.certificate.model import Certificate, Earlier, Issuer, decode, encode
 from hedgerow.certificate.page import page
-from hedgerow.errors import BundleError, ParameterError, unwritten
+from hedgerow.errors import BundleError, ParameterError, as_path, unwritten
 from hedgerow.release.folder import replace_file
 from hedgerow.verify.holding import read_manifest
 from hedgerow.verify.manifest import GRAPH_FORMAT as GRAPH
@@ -101,13 +101,15 @@ def write(certificate: Certificate, folder: str | os.PathLike[str]) -> tuple[Pat
 
 def read(file: str | os.PathLike[str]) -> Certificate:
     """Read a certificate's JSON; raise BundleError unless it is whole and unedited."""
-    place = Path(file)
+    place = as_path(file)
     try:
         if place.stat().st_size > _LARGEST:
             raise BundleError(f"'{place.name}' is too large to be a certificate.")
         return decode(place.read_bytes())
     except OSError as error:
         raise BundleError(f"'{place.name}' cannot be read: {error.strerror}.") from None
+    except ValueError:
+        raise BundleError("A certificate's name holds a character that no file name can hold.") from None
 
 
 def check(

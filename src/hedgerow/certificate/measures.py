@@ -14,24 +14,13 @@ from hedgerow.certificate.model import Measure, round_share
 from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from hedgerow.utility.measures import ncp
+from hedgerow.utility.risk import JOURNALIST, PROSECUTOR
 from hedgerow.utility.summary import published_risk, summarize
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.utility.risk import AttributeRisk, ClassRisk
     from hedgerow.utility.summary import ReleaseSummary
-
-_SHARES = {
-    "prosecutor risk, highest": "prosecutor_highest",
-    "prosecutor risk, average": "prosecutor_average",
-    "prosecutor: rows above {threshold:.0%}": "prosecutor_above_threshold",
-}
-_POPULATION = {
-    "journalist risk, highest": "journalist_highest",
-    "journalist risk, average": "journalist_success",
-    "journalist: rows above {threshold:.0%}": "journalist_above_threshold",
-    "marketer risk": "marketer",
-}
 
 
 def published_measures(release: Release) -> tuple[Measure, ...]:
@@ -45,7 +34,7 @@ def published_measures(release: Release) -> tuple[Measure, ...]:
 
 def _release_measures(release: Release, risk: ClassRisk, attributes: tuple[AttributeRisk, ...]) -> Iterator[Measure]:
     yield _measure("classes of equal quasi-identifiers", risk.classes, unit="number")
-    for name, field in _SHARES.items():
+    for name, field in PROSECUTOR.items():
         yield _measure(name.format(threshold=risk.threshold), getattr(risk, field))
     yield _measure("sample uniques", risk.sample_uniques, unit="number")
     for one in attributes:
@@ -71,8 +60,8 @@ def compared_measures(release: Release, original: pa.Table) -> tuple[Measure, ..
 def _comparison_measures(found: ReleaseSummary) -> Iterator[Measure]:
     before, after = found.before, found.after
     yield _measure("classes of equal quasi-identifiers", after.classes, before.classes, unit="number")
-    known = {} if found.population.startswith("none") else _POPULATION
-    for name, field in (_SHARES | known).items():
+    known = {} if found.population.startswith("none") else JOURNALIST | {"marketer risk": "marketer"}
+    for name, field in (PROSECUTOR | known).items():
         yield _measure(name.format(threshold=after.threshold), getattr(after, field), getattr(before, field))
     yield _measure("sample uniques", after.sample_uniques, before.sample_uniques, unit="number")
     yield _measure("k-map" if known else "k", after.k_map, before.k_map, unit="number")

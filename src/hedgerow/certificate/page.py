@@ -20,7 +20,8 @@ from typing import Any
 import jinja2
 from markupsafe import Markup, escape
 
-from hedgerow.certificate.model import Certificate, Measure, Risk, Width, list_parameters
+from hedgerow.certificate.fill import list_parameters
+from hedgerow.certificate.model import Certificate, Measure, Risk, Width
 
 LEAST = 0.0001
 """Where the logarithmic scale of widths begins; everything below is drawn there."""

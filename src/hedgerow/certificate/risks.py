@@ -1,6 +1,6 @@
 """What adversaries achieve who have nothing but the release: rates that anyone can compute again, so publishable.
 
-Guarantee  nothing here is told more than the published bytes; guesses that must be checked against true values are not
+Guarantee  nothing here uses more than the published bytes; guesses that must be checked against true values are not
            made here
 Cost       a sort of the rows per rate, and whatever adversary runs on a release alone
 
@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import is_numeric
 from hedgerow.attack.finding import Finding
 from hedgerow.attack.report import AttackReport, run
 from hedgerow.certificate.model import Answers, Risk, Width, round_share
@@ -189,9 +190,8 @@ def typical_questions(release: Release) -> list[RandomQuestion]:
     name = release.columns.sensitive[0]
     sensitive = _values(release, name)
     kind = sensitive.type
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     workload = Workload(
-        aggregates=("count", "sum", "avg") if is_number else ("count",),
+        aggregates=("count", "sum", "avg") if is_numeric(kind) else ("count",),
         dimensions=(min(2, len(known)),),
         selectivity=_SHARES,
         count=_COUNT,

@@ -17,20 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.attack.report import MOST_ATTACKED, sampled_words
+from hedgerow.certificate.fill import Derived, Progress, fill, group_sizes
 from hedgerow.certificate.measures import compared_measures, published_measures
-from hedgerow.certificate.model import (
-    Certificate,
-    Derived,
-    GroupSizes,
-    Internal,
-    Issuer,
-    Progress,
-    Risk,
-    TrueAnswers,
-    fill,
-    group_sizes,
-    round_share,
-)
+from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, round_share
 from hedgerow.certificate.risks import (
     attack_report,
     kinds_of,
@@ -42,7 +31,7 @@ from hedgerow.certificate.risks import (
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.bundle import as_release, read_held
-from hedgerow.release.parts import sample_groups
+from hedgerow.release.part_tables import sample_groups
 from hedgerow.release.readme import what_was_done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
 from hedgerow.verify.holding import hold, open_held

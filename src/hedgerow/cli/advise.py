@@ -42,12 +42,18 @@ _REMEDY = (
     type=click.FloatRange(0, 1, min_open=True),
     default=0.5,
     show_default=True,
-    help="the most that any value may have of a group in what is recommended",
+    help="largest share of a group that one value may have in the recommendation",
 )
-@click.option("--rows", type=click.IntRange(min=20), default=10_000, show_default=True, help="rows to try methods on")
+@click.option(
+    "--rows",
+    type=click.IntRange(min=20),
+    default=10_000,
+    show_default=True,
+    help="size of the sample on which methods are tried",
+)
 @click.option("--figure", type=Output("figure"), help="draw promise against width and loss (.png and .svg)")
 @click.option(
-    "--recipe", "recipe_file", type=Output(ending=".toml"), help="write what is recommended as a recipe (.toml)"
+    "--recipe", "recipe_file", type=Output(ending=".toml"), help="write the recommendation as a recipe (.toml)"
 )
 def advise(tables: tuple[str, ...], eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
     """Say which promises a TABLE can keep, what each method costs there, and which one to begin with.
@@ -80,7 +86,7 @@ def advise(tables: tuple[str, ...], eps: str | None, m: int | None, relative: bo
     asked = {name: flags.pop(name) for name in ("chance", "rows", "figure", "recipe_file")}
     recipe = recipe_of(table, flags, method="", out=str(Path(asked["recipe_file"] or "").parent / "out"))
     if not recipe.roles.sensitive:
-        raise ParameterError("Name the column that nobody may learn of a person: --sensitive COLUMN.")
+        raise ParameterError("Name the column to protect: --sensitive COLUMN.")
     source, screen = recipe.read(), console()
     allowed = {name: _column_facts(source, name, eps, m, relative) for name in recipe.roles.sensitive}
     for sensitive, lines in allowed.items():

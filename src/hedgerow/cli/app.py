@@ -18,10 +18,10 @@ from hedgerow.errors import InputError
     type=Output("folder"),
     default="hedgerow-app",
     show_default=True,
-    help="for the recipe and releases",
+    help="folder for the recipe and the releases",
 )
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="port to use; a free one unless given")
-@click.option("--no-browser", is_flag=True, help="print the address and open nothing")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="port to use; by default a free one")
+@click.option("--no-browser", is_flag=True, help="print the address without opening a browser")
 def app(source: str | None, folder: Path, port: int, no_browser: bool) -> None:
     """Open the web application on a table, a recipe.toml or a bundle, on this machine alone; Ctrl-C ends it.
 

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 @click.option("--original", type=click.Path(), help="the table that was published: guesses are checked against it")
 @click.option("--also", multiple=True, type=click.Path(path_type=Path), help="another release of the same people")
 @click.option("--holdout", type=click.Path(), help="people of the same kind who were not published: the control")
-@click.option("--targets", type=int, default=1000, show_default=True, help="people whom costly adversaries try")
+@click.option(
+    "--targets", type=int, default=1000, show_default=True, help="number of people that costly attacks are tried on"
+)
 @click.option("--figure", type=Output("figure"), help="draw the rates (.png; an .svg beside it)")
 @reading_flags
 def attack(
@@ -36,7 +38,7 @@ def attack(
     figure: Path | None,
     **flags: Any,
 ) -> None:
-    """Let every adversary that applies try BUNDLE: how often it is right, what guessing gives, what was promised.
+    """Attack BUNDLE with every adversary that applies: how often each is right, what guessing gives, what was promised.
 
     \b
     hedgerow attack out/ --original table.csv
@@ -88,7 +90,7 @@ def attack(
 
 def _attack_graph(bundle: Path, *, plain: bool) -> None:
     """Hand a graph to its own adversaries, which need nothing but the release."""
-    from hedgerow.cli.graph import attack_release
+    from hedgerow.cli.graph_attack import attack_release
     from hedgerow.errors import ParameterError
     from hedgerow.graph import open as open_graph
 

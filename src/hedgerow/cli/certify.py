@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("bundle", type=click.Path())
 @click.option("--out", type=Output("folder"), default="certificate", show_default=True, help="folder for page and data")
+@click.option("--internal", is_flag=True, help="the version for the owner only: it may hold what must not be published")
+@click.option("--original", type=click.Path(), help="the table that was published; only with --internal or --check")
 @click.option(
-    "--internal", is_flag=True, help="the version for the owner alone: it may hold what must not be published"
+    "--ledger", type=click.Path(exists=True), help="your record of past releases; only with --internal --original"
 )
-@click.option("--original", type=click.Path(), help="the table behind the release; only with --internal, or --check")
-@click.option("--ledger", type=click.Path(exists=True), help="your record of releases; only with --internal --original")
 @click.option("--title", default="", help="what the data are called, for the heading and the citation")
 @click.option("--publisher", default="", help="who publishes them")
 @click.option(
@@ -80,7 +80,7 @@ def certify(
         click.secho(f"not certified: {error}", fg="red", err=True)
         sys.exit(1)
     page, data = certificates.write(issued, out)
-    put_json(lambda: json.loads(data.read_text()))
+    put_json(lambda: json.loads(data.read_bytes()))
     console().print(_summary(issued, page, data))
 
 

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--workload", "file", type=click.Path(), help="what to ask (.toml); a mixed workload if not given")
+@click.option(
+    "--workload", "file", type=click.Path(), help="which questions to draw (.toml); by default a mixed workload"
+)
 @click.option(
     "--original",
     multiple=True,
     type=click.Path(),
-    help="the table behind the releases: adds errors and checks the bounds; of a graph left, right and edges, or edges",
+    help="the table that was published: adds errors and checks the bounds; for a graph left, right and edges, or edges",
 )
 @click.option("--out", type=Output("folder"), default=Path("compare"), show_default=True, help="folder for the figure")
 @click.option("--answers", type=Output(), help="write every question, its answers and the truth (.csv)")
@@ -48,7 +50,7 @@ def compare(
     reading = pop_reading(flags)
     if any(holds_graph(bundle) for bundle in bundles):
         if file is not None or answers is not None or reading:
-            raise ParameterError("Graphs are compared with --original alone; `hedgerow graph compare` has options.")
+            raise ParameterError("Graphs are compared with --original only; `hedgerow graph compare` has more options.")
         _compare_graphs(bundles, original)
         return
     _compare_tables(bundles, file, original, out, answers, reading)
@@ -59,7 +61,7 @@ def _compare_graphs(bundles: tuple[Path, ...], original: tuple[str, ...]) -> Non
     from hedgerow.cli.graph import show_comparison
 
     if not original:
-        raise ParameterError("Graphs are compared with what is behind them: --original LEFT, RIGHT and EDGES.")
+        raise ParameterError("A graph is compared with its original: give --original LEFT, RIGHT and EDGES.")
     show_comparison(dict(zip(_names(bundles), bundles, strict=True)), original)
 
 
@@ -81,7 +83,7 @@ def _compare_tables(
     workload = read_workload(file) if file is not None else Workload()
     releases = {name: read(bundle) for name, bundle in zip(_names(bundles), bundles, strict=True)}
     if len(original) > 1:
-        raise ParameterError("A table has one --original; three are a graph's.")
+        raise ParameterError("Give one --original for tables; three are for graphs.")
     table = read_table(original[0], **reading).arrow if original else None
     with progress_bar() as progress:
         outcomes = compare_releases(releases, workload, table, progress=progress)

@@ -90,7 +90,8 @@ def _write_table(folder: Path) -> pa.Table:
     (folder / "recipe.toml").write_text(
         'table  = "census.parquet"\noutput = "release"\n\n'
         f'[roles]\nquasi     = [{names}]\nsensitive = ["income"]\n\n'
-        '[method]\nname = "ke"\nk = 10\ne = 5000\nl = 4\n'
+        '[method]\nname = "ke"\nk = 10\ne = 5000\nl = 4\n',
+        encoding="utf-8",
     )
     return table
 

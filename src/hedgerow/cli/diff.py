@@ -15,7 +15,7 @@ from hedgerow.cli.habits import put_json
 @click.argument("before", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("after", type=click.Path(dir_okay=False, path_type=Path))
 def diff(before: Path, after: Path) -> None:
-    """Show what the recipe AFTER says otherwise than BEFORE; exit code 1 if anything.
+    """Show the differences between the recipes BEFORE and AFTER; exit code 1 if there are any.
 
     \b
     hedgerow diff recipe.toml recipe-2026.toml

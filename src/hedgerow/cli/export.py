@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 @click.argument("bundle", type=click.Path())
 @click.option("--to", "url", metavar="URL", help="postgresql://user@host/database")
 @click.option("--schema", default="hedgerow", show_default=True, help="schema that will hold the tables")
-@click.option("--overwrite", is_flag=True, help="replace the schema if an export made it")
-@click.option("--csv", type=Output("folder"), help="a new folder: one CSV file a table, with the help table")
+@click.option("--overwrite", is_flag=True, help="replace the schema if an earlier export made it")
+@click.option("--csv", type=Output("folder"), help="a new folder: one CSV file per table, and the help table")
 @click.option("--sqlite", type=Output(), help="a new SQLite database; its view 'example' gives bounds")
-@click.option("--excel", type=Output(), help="a new workbook (.xlsx), a sheet a table")
+@click.option("--excel", type=Output(), help="a new workbook (.xlsx) with one sheet per table")
 @click.option("--stata", type=Output("folder"), help="a new folder of Stata files (.dta)")
 @click.option("--spss", type=Output("folder"), help="a new folder of SPSS files (.sav)")
 @click.option(
-    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+    "--max-bytes",
+    type=click.IntRange(1),
+    help="Refuse a file that takes more memory when decoded; by default 16 times its size.",
 )
 def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes: int | None, **targets: Any) -> None:
     """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as files.

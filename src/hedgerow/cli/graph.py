@@ -32,16 +32,24 @@ def _reading(command: Any) -> Any:
     """Add the arguments and options that say which graph is read."""
     options = [
         click.argument("tables", nargs=-1, required=True, type=click.Path()),
-        click.option("--left-key", help="Column that names left entities; the first one unless given."),
-        click.option("--right-key", help="Column that names right entities; the first one unless given."),
+        click.option("--left-key", help="Column that identifies left entities; by default the first."),
+        click.option("--right-key", help="Column that identifies right entities; by default the first."),
         click.option("--edge-columns", nargs=2, help="Columns of the edges: left end, right end."),
-        click.option("--value", "values", multiple=True, help="Column of the edges to publish with them; repeatable."),
-        click.option("--no-values", is_flag=True, help="Leave out all other columns of the edges."),
+        click.option("--value", "values", multiple=True, help="Column of the edge table to publish; repeatable."),
+        click.option("--no-values", is_flag=True, help="Publish no other columns of the edge table."),
         click.option(
-            "--repeats", default="refuse", show_default=True, help="Edges that repeat: refuse, count or drop."
+            "--repeats",
+            default="refuse",
+            show_default=True,
+            help="What to do with repeated edges: refuse, count or drop.",
         ),
         click.option("--drop-duplicates", is_flag=True, help="The same as --repeats drop."),
-        click.option("--dangling", default="refuse", show_default=True, help="Edges that name nobody: refuse or drop."),
+        click.option(
+            "--dangling",
+            default="refuse",
+            show_default=True,
+            help="What to do with edges whose entity does not exist: refuse or drop.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)
@@ -64,22 +72,38 @@ def _source(flags: dict[str, Any]) -> GraphSource:
 
 @graph.command(short_help="Publish a graph: two tables of entities and one of edges, or edges alone.")
 @_reading
-@click.option("-k", "--left-size", "k", type=int, required=True, help="Least number of left nodes in a group.")
-@click.option("-l", "--right-size", "l", type=int, required=True, help="Least number of right nodes in a group.")
+@click.option("-k", "--left-size", "k", type=int, required=True, help="Minimum number of left nodes in a group.")
+@click.option("-l", "--right-size", "l", type=int, required=True, help="Minimum number of right nodes in a group.")
 @click.option("--out", required=True, type=Output("folder"), help="Folder to write.")
-@click.option("--order", default="random", show_default=True, help="random, blurred, degree or neighbourhood.")
-@click.option("--strict", is_flag=True, help="No groups but those of k and k + 1, l and l + 1.")
-@click.option("--edge-k", type=int, default=1, show_default=True, help="Nodes a side that share values of edges.")
 @click.option(
-    "--hubs", default="refuse", show_default=True, help="Nodes with too many links: refuse, suppress, apart or lower."
+    "--order",
+    default="random",
+    show_default=True,
+    help="Order in which nodes are grouped: random, blurred, degree or neighbourhood.",
+)
+@click.option("--strict", is_flag=True, help="Allow only groups of k or k + 1 and l or l + 1 nodes.")
+@click.option(
+    "--edge-k",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Minimum number of nodes on each side that share an edge's values.",
 )
 @click.option(
-    "--ledger", type=click.Path(), help="Your record of what was published; refuses releases that undo others."
+    "--hubs",
+    default="refuse",
+    show_default=True,
+    help="What to do with nodes that have too many links: refuse, suppress, apart or lower.",
 )
-@click.option("--again", is_flag=True, help="Publish although the ledger knows this graph.")
+@click.option(
+    "--ledger",
+    type=click.Path(),
+    help="Your record of past releases; a release that would undo an earlier one is refused.",
+)
+@click.option("--again", is_flag=True, help="Publish even if the ledger contains this graph.")
 @click.option("--overwrite", is_flag=True, help="Replace the folder if it holds a release.")
 @click.option("--seed", type=int, help="Reproducible and insecure: for tests only.")
-@click.option("--allow-insecure", is_flag=True, help="Write a bundle in spite of --seed.")
+@click.option("--allow-insecure", is_flag=True, help="Write a bundle even though --seed was given.")
 def publish(out: Path, ledger: str | None, **flags: Any) -> None:
     """Publish the graph of LEFT RIGHT EDGES, two tables of entities and one of edges between them, or of EDGES alone.
 
@@ -97,19 +121,15 @@ def publish(out: Path, ledger: str | None, **flags: Any) -> None:
 def run(recipe: GraphRecipe, **how: Any) -> None:
     """Publish the graph of a recipe, save it, and print what was done; `how` goes to `publish_recipe`."""
     from hedgerow.cli.show import progress_bar
-    from hedgerow.recipe import publish_recipe
-    from hedgerow.table.checks import require_writable
+    from hedgerow.recipe import publish_recipe, require_ready
 
-    recipe.build_method()  # a wrong method, parameter or place is refused before anything is read
-    require_writable(recipe.output, is_folder=True, makes_folders=True)
-    if recipe.ledger is not None:
-        require_writable(recipe.ledger)
+    require_ready(recipe)
     with progress_bar() as progress:
         progress("reading", 0.0)
         known = recipe.graph.read()
         release = publish_recipe(recipe, **how, progress=progress, source=known)
     if known.dropped:
-        click.echo(f"edges  {known.dropped:,} that named nobody were left out")
+        click.echo(f"edges  {known.dropped:,} whose entity does not exist were dropped")
     _show_release(release, recipe.output)
 
 
@@ -152,8 +172,9 @@ def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa:
         click.echo(f"largest {name} found  {largest.size:,} (order {largest.order}{ended})")
     for cost in costs:
         click.echo(
-            f"hubs, tightness {cost.tightness}  {cost.left_hubs:,} left and {cost.right_hubs:,} right entities aside "
-            f"lose {cost.links_lost:.1%} of the links; counting then allows k = {cost.most_k:,}, l = {cost.most_l:,}"
+            f"hubs, tightness {cost.tightness}  without {cost.left_hubs:,} left and {cost.right_hubs:,} right "
+            f"entities {cost.links_lost:.1%} of the links are lost, and k up to {cost.most_k:,}, l up to "
+            f"{cost.most_l:,} may be possible"
         )
     for way in lowered:
         click.echo(
@@ -178,7 +199,7 @@ def draw(bundle: str, out: Path) -> None:
 
 @graph.command(short_help="Write the published tables as CSV files.")
 @click.argument("bundle", type=click.Path())
-@click.option("--csv", "folder", required=True, type=Output("folder"), help="A new folder: one CSV file a table.")
+@click.option("--csv", "folder", required=True, type=Output("folder"), help="A new folder: one CSV file per table.")
 def export(bundle: str, folder: Path) -> None:
     """Write the published tables of BUNDLE as CSV files, for tools that read no Parquet."""
     export_files(bundle, folder)
@@ -279,7 +300,7 @@ def _show_release(release: GroupedGraph, out: str) -> None:
     type=click.Choice(["fair", "learned"]),
     default="fair",
     show_default=True,
-    help="learned adds a guess from how conditions go with degrees, for COUNT(*) FROM edges.",
+    help="learned adds an estimate from the correlation of conditions and degrees, for COUNT(*) FROM edges.",
 )
 def query(bundle: str, questions: tuple[str, ...], estimate: str) -> None:
     """Ask BUNDLE one or more QUESTIONS over left, right, edges, left_paths and right_paths.
@@ -338,129 +359,30 @@ def verify(bundle: str) -> None:
     click.echo(str(verify_or_exit(lambda: verify_bundle(bundle))))
 
 
-@graph.command(short_help="Let adversaries try a published graph.")
+@graph.command(short_help="Attack a published graph.")
 @click.argument("bundle", type=click.Path())
-@click.option("--links", type=click.Path(), help="Table of links that the adversary has learned: left key, right key.")
+@click.option("--links", type=click.Path(), help="Table of links that the adversary knows: left key, right key.")
 @click.option(
     "--other",
     type=click.Path(),
     help="A second release of the same graph, to join by signatures: one with k = 1, one with l = 1.",
 )
 @click.option("--rounds", default=4, show_default=True, help="Rounds of colour refinement.")
-@click.option("--items", default=2, show_default=True, help="Items of a basket that somebody knows; 0 leaves it out.")
+@click.option(
+    "--items",
+    default=2,
+    show_default=True,
+    help="Number of right entities that the adversary knows of a left one; 0 skips this attack.",
+)
 def attack(bundle: str, links: str | None, other: str | None, rounds: int, items: int) -> None:
     """Attack BUNDLE: with nothing but the release, with learned links, with a second release."""
+    from hedgerow.cli.graph_attack import attack_release, show_join, show_learned
     from hedgerow.graph import open as open_graph
 
     release = open_graph(bundle)
     found = attack_release(release, rounds, items)
     if links is not None:
-        found["learned"] = _show_learned(release, links)
+        found["learned"] = show_learned(release, links)
     if other is not None:
-        found["joined"] = _show_join(release, open_graph(other), rounds)
+        found["joined"] = show_join(release, open_graph(other), rounds)
     put_json(lambda: found)
-
-
-def attack_release(release: GroupedGraph, rounds: int = 4, items: int = 2) -> dict[str, Any]:
-    """Print what adversaries find who know nothing beside the release, or who know some items or columns of edges."""
-    return {
-        "static": _show_static(release),
-        "degrees": _show_degrees(release),
-        "edges": _show_edges(release),
-        "signatures": _show_signatures(release, rounds),
-        "items": _show_items(release, items) if items else None,
-    }
-
-
-def _show_static(release: GroupedGraph) -> Any:
-    from hedgerow.graph.attack import static_attack
-
-    found = static_attack(release)
-    click.echo(
-        f"static      the surest guess of a link is right with a chance of {float(found.surest):.4g}; "
-        f"promised at most {found.promised}; two entities at random {found.baseline:.2g}"
-    )
-    return found
-
-
-def _show_degrees(release: GroupedGraph) -> Any:
-    from hedgerow.graph.attack import degree_attack
-
-    order = release.made.parameters.get("order", "unknown")
-    sides = degree_attack(release)
-    for found in sides:
-        click.echo(
-            f"degrees     the number of neighbours is certain for {found.certain:,} of {found.entities:,} {found.side} "
-            f"entities ({found.share:.2%}, order {order}); the best guess is right for {found.mean:.1%}, without "
-            f"groups for {found.baseline:.1%}"
-        )
-    return sides
-
-
-def _show_edges(release: GroupedGraph) -> Any:
-    from hedgerow.graph.attack import edge_attack
-
-    found = edge_attack(release)
-    if found is not None:
-        click.echo(
-            f"edges       {found.unique:,} of {found.edges:,} edges ({found.share:.1%}) are like no other in their "
-            f"columns and repetitions; who knows those of an entity's edge finds its node with a chance of "
-            f"{found.found[0]:.3g} on the left (else {found.baseline[0]:.3g}), {found.found[1]:.3g} on the right (else "
-            f"{found.baseline[1]:.3g})"
-        )
-    return found
-
-
-def _show_items(release: GroupedGraph, items: int) -> Any:
-    from hedgerow.graph.transactions import item_attack
-
-    found = item_attack(release, m=items)
-    if found.tried:
-        click.echo(
-            f"items       who knows {found.m} right entities of a left one: {found.unique:,} of {found.tried:,} tried "
-            f"are found in the plain graph; in the release {found.found:,} nodes are found knowing whose they are "
-            f"(mean chance {found.chance:.3g}), {found.found_blind:,} not knowing it ({found.chance_blind:.3g})"
-        )
-    return found
-
-
-def _show_signatures(release: GroupedGraph, rounds: int) -> Any:
-    from hedgerow.graph.attack import class_sizes, signatures
-
-    signs = signatures(release.left.neighbours, release.right.neighbours, rounds=rounds)
-    shares = [float((class_sizes(side) == 1).mean()) for side in signs]
-    click.echo(
-        f"signatures  after {rounds} rounds {shares[0]:.1%} of the left nodes and {shares[1]:.1%} of the right ones "
-        f"are like no other: they would be recognized in any second release of this graph"
-    )
-    return {"rounds": rounds, "unique": {"left": shares[0], "right": shares[1]}}
-
-
-def _show_learned(release: GroupedGraph, links: str) -> Any:
-    from hedgerow.graph.learned_links import learned_links
-    from hedgerow.table import read_table
-
-    columns = [column.to_pylist() for column in read_table(links).arrow.columns[:2]]
-    if len(columns) < 2:
-        raise ParameterError("--links takes a table of two columns: the left key and the right key of each link.")
-    found = learned_links(release, list(zip(*columns, strict=True)))
-    least = "" if found.is_complete else "at least "
-    click.echo(
-        f"learned     {found.learned:,} links find {least}{found.found_left:,} left and {least}{found.found_right:,} "
-        f"right entities and make {least}{found.inferred:,} more links certain; another link of theirs has a chance of "
-        f"{least or 'up to '}{found.exposed}, links of others of at most {found.surest} (promised {found.promised})"
-    )
-    return found
-
-
-def _show_join(release: GroupedGraph, other: GroupedGraph, rounds: int) -> Any:
-    from hedgerow.graph.attack import join_releases
-
-    first, second = (release, other) if release.k == 1 else (other, release)
-    if first.k != 1 or second.l != 1:
-        raise ParameterError("--other joins a release that names left entities (k = 1) with one that names right ones.")
-    found = join_releases(first, second, rounds=rounds)
-    click.echo(
-        f"joined      with the other release {found.certain:,} of {found.links:,} links ({found.rate:.1%}) are certain"
-    )
-    return found

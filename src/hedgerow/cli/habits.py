@@ -38,8 +38,10 @@ class Output(click.Path):
             return path
         from hedgerow.table.checks import require_writable
 
+        if not os.fspath(value):
+            raise ParameterError("A place to write is named by an empty text, which would be the folder you are in.")
         if self.ending and path.suffix.lower() != self.ending:
-            raise ParameterError(f"'{path.name}' must end in {self.ending}; anything else would be written over.")
+            raise ParameterError(f"'{path.name}' must end in {self.ending}; no other file is overwritten.")
         require_writable(path, is_folder=self.kind == "folder", makes_folders=self.kind != "file")
         if self.kind == "figure":
             from hedgerow.report.release_figures import require_drawing
@@ -82,7 +84,7 @@ def add_habits(command: click.Command) -> None:
             continue
         text = "Print the result as JSON and nothing else; with a FILE (.json), write it there."
         inner.params.append(click.Option(["--json"], type=_Json(ending=".json"), metavar="[FILE]", help=text))
-        text = "Print nothing but errors, and what --json asks for; the exit code tells how it ended."
+        text = "Print nothing but errors, and what --json asks for; the exit code tells the outcome."
         inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
         inner.callback = _run(inner.callback)
 
@@ -101,6 +103,8 @@ def _run(callback: Callable[..., Any] | None) -> Callable[..., Any]:
 
 def _check_places(context: click.Context) -> None:
     """Refuse to write over what is read, twice to the same place, into a release or over a ledger."""
+    from hedgerow.release.folder import require_outside_bundles
+
     read: list[Path] = []
     written: list[Path] = []
     for parameter in context.command.params:
@@ -111,11 +115,10 @@ def _check_places(context: click.Context) -> None:
             (written if isinstance(parameter.type, Output) else read).extend(places)
     for number, place in enumerate(written):
         if place in read or place in written[:number] or any(_is_same(place, other) for other in read):
-            raise ParameterError(f"'{place.name}' is named twice: it would be written over what is read or written.")
-        if (place.parent / "manifest.json").is_file():
-            raise ParameterError(f"'{place.name}' would lie inside a release, which must stay as it was published.")
+            raise ParameterError(f"'{place.name}' is given twice: writing it would overwrite another input or output.")
+        require_outside_bundles(place)
         if _is_ledger(place):
-            raise ParameterError(f"'{place.name}' is a ledger, which nothing is written over.")
+            raise ParameterError(f"'{place.name}' is a ledger, which is never overwritten.")
 
 
 def _is_same(one: Path, other: Path) -> bool:

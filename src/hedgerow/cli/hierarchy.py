@@ -17,14 +17,16 @@ _SHOWN = 8
 
 @click.command()
 @click.argument("table", type=click.Path())
-@click.option("--column", required=True, metavar="NAME", help="the column whose values are put into a tree")
+@click.option("--column", required=True, metavar="NAME", help="the column to build a hierarchy for")
 @click.option("--intervals", metavar="5,10,...", help="intervals of these widths, finest first (numbers)")
 @click.option("--digits", is_flag=True, help="hide one more digit or letter at the end on every level (codes)")
 @click.option("--dates", is_flag=True, help="day, month, year, decade (dates)")
 @click.option("--parents", type=click.Path(), help="a file of two columns: value and parent, any number of levels")
-@click.option("--rare", type=click.IntRange(min=1), metavar="ROWS", help="values with fewer rows become one")
-@click.option("--out", type=Output(), help="write it (.csv); without it nothing is written")
-@click.option("--overwrite", is_flag=True, help="replace a file that is there already")
+@click.option(
+    "--rare", type=click.IntRange(min=1), metavar="ROWS", help="merge values that occur in fewer rows than this"
+)
+@click.option("--out", type=Output(), help="file to write (.csv); without it the hierarchy is only shown")
+@click.option("--overwrite", is_flag=True, help="replace an existing file")
 @reading_flags
 def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, **flags: Any) -> None:
     """Build a hierarchy of a column of TABLE; it shows values of the table, so it is for your own screen.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hedgerow.cli.habits import put_json
+from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @click.argument("action", type=click.Choice(["list", "history", "check", "forget"]), default="list")
 @click.argument("what", nargs=-1)
-def ledger(file: str, action: str, what: tuple[str, ...]) -> None:
+@reading_flags
+def ledger(file: str, action: str, what: tuple[str, ...], **flags: Any) -> None:
     """List the releases in FILE, show what changed between them, check a table, or forget what never left.
 
     \b
@@ -28,11 +30,18 @@ def ledger(file: str, action: str, what: tuple[str, ...]) -> None:
     hedgerow ledger ledger.json history
     hedgerow ledger ledger.json check patients.csv
     hedgerow ledger ledger.json forget 3f2a90c1
+
+    The options of reading are those of the table that is checked.
     """
     from hedgerow.ledger import Ledger
 
-    book = Ledger.open(file)
-    {"list": _list, "history": _history, "check": _check, "forget": _forget}[action](book, what)
+    reading = pop_reading(flags)
+    if action == "check":
+        _check(Ledger.open(file), what, reading)
+        return
+    if reading:
+        raise ParameterError(f"'{next(iter(reading))}' is an option of reading a table; '{action}' reads none.")
+    {"list": _list, "history": _history, "forget": _forget}[action](Ledger.open(file), what)
 
 
 _FIELDS = ("release", "date", "method", "parameters", "rows", "recognized_by", "bundle")
@@ -85,14 +94,14 @@ def _history(book: Ledger, what: Sequence[str]) -> None:
     console().print(table(f"History of {book.path.name}", columns, rows))
 
 
-def _check(book: Ledger, what: Sequence[str]) -> None:
+def _check(book: Ledger, what: Sequence[str], reading: dict[str, Any]) -> None:
     """Say for each earlier release how many rows of a table it holds."""
     from hedgerow.cli.show import console, table
     from hedgerow.table import read_table
 
     if len(what) != 1:
         raise ParameterError("'check' takes one table, for example: hedgerow ledger ledger.json check patients.csv")
-    rows = read_table(what[0])
+    rows = read_table(what[0], **reading)
     overlaps = book.overlaps(rows)
     put_json(
         lambda: [
@@ -131,4 +140,4 @@ def _forget(book: Ledger, what: Sequence[str]) -> None:
         raise ParameterError("'forget' takes the release to forget; 'list' shows them.")
     left = book.forget(what)
     put_json(lambda: {"forgotten": list(what), "left": len(left.entries)})
-    click.echo(f"{len(what)} forgotten, {len(left.entries)} left. Forget only what never left.")
+    click.echo(f"{len(what)} forgotten, {len(left.entries)} left. Forget only releases that nobody has received.")

@@ -27,7 +27,7 @@ def man(folder: Path) -> None:
     context = click.Context(main, info_name="hedgerow")
     pages = dict(_pages(main, context))
     for name, text in pages.items():
-        (folder / f"{name}.1").write_text(text)
+        (folder / f"{name}.1").write_text(text, encoding="utf-8")
     put_json(lambda: {"pages": [str(folder / f"{name}.1") for name in pages]})
     click.echo(f"{len(pages)} pages in {folder}")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -14,16 +13,14 @@ from hedgerow.cli.habits import Output, put_json
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import HedgerowError, Infeasible, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of
-from hedgerow.recipe import Recipe, publish_recipe, publish_recipe_in_blocks, read_any
+from hedgerow.recipe import Recipe, publish_recipe, publish_recipe_in_blocks, read_any, require_ready
 from hedgerow.scale import ENGINES
 from hedgerow.verify.values import HELP
 
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe
-    from hedgerow.methods.scaled import BlockRelease
     from hedgerow.release import Release
     from hedgerow.table import Table
-    from hedgerow.utility.summary import ReleaseSummary
 
 
 class ByMethod(click.Command):
@@ -72,28 +69,34 @@ def _default(parameter: Parameter) -> str:
 @click.option("--method", metavar="NAME", help=", ".join(METHODS))
 @parameter_flags
 @click.option("--out", type=Output("folder"), help="folder for the release")
-@click.option("--ledger", type=click.Path(), help="your record of what was published; refuses rows that are in it")
-@click.option("--again", is_flag=True, help="publish although the ledger knows these rows")
-@click.option("--overwrite", is_flag=True, help="replace a bundle that is there already")
+@click.option("--ledger", type=click.Path(), help="your record of past releases; rows that it contains are refused")
+@click.option("--again", is_flag=True, help="publish even if the ledger contains these rows")
+@click.option("--overwrite", is_flag=True, help="replace an existing bundle")
 @click.option(
     "--engine",
     type=click.Choice(("memory", *ENGINES)),
-    help="where the work is done; if not given, in memory, or with DuckDB where the table would not fit",
+    help="what does the work; by default memory, or DuckDB if the table would not fit",
 )
-@click.option("--memory", metavar="SIZE", help="what the engine may take, such as 1GB")
+@click.option("--memory", metavar="SIZE", help="memory limit of the engine, such as 1GB")
 @click.option(
-    "--master", metavar="ADDRESS", help="where Spark is: spark://host:7077, sc://host (Connect), yarn, k8s://..."
+    "--master",
+    metavar="ADDRESS",
+    help="address of the Spark master: spark://host:7077, sc://host (Connect), yarn, k8s://...",
 )
-@click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about so many rows")
+@click.option("--rows-per-part", type=click.IntRange(1), help="write the bundle in parts of about this many rows")
 @click.option(
     "--help-tables",
     type=click.Choice(HELP),
-    help="bounds for plain SQL: all (if not given), those of sums alone, or none; they take 3 times the release",
+    help="help tables with bounds for plain SQL: all (default), sums only, or none; all take 3 times the release",
 )
-@click.option("--plan", is_flag=True, help="say what would be kept, and publish nothing (walk)")
-@click.option("--show-values", is_flag=True, help="name cells that stand in the way; for your own screen alone")
+@click.option("--plan", is_flag=True, help="print which properties would be kept, and publish nothing (method walk)")
+@click.option("--show-values", is_flag=True, help="show the values that cause a refusal; for your own screen only")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), default=0.2, show_default=True, help="risk to count rows above"
+    "--threshold",
+    type=click.FloatRange(0, 1),
+    default=0.2,
+    show_default=True,
+    help="count the rows whose risk is above this",
 )
 @click.option(
     "--population",
@@ -102,7 +105,7 @@ def _default(parameter: Parameter) -> str:
     "quasi-identifiers: uniques are estimated, or the journalist's risk is counted",
 )
 @click.option("--seed", type=int, help="reproducible and insecure: for tests only")
-@click.option("--allow-insecure", is_flag=True, help="write a bundle in spite of --seed")
+@click.option("--allow-insecure", is_flag=True, help="write a bundle even though --seed was given")
 def publish(
     source: str,
     ledger: str | None,
@@ -160,7 +163,7 @@ def publish(
                 overwrite=overwrite,
                 seed=seed,
                 allow_insecure=allow_insecure,
-                measuring=Measuring(threshold, _population(population)),
+                measuring=Measuring(threshold, _population(population, recipe)),
             )
     except (SchemaError, Infeasible) as error:
         if not show_values or not error.values:
@@ -170,17 +173,22 @@ def publish(
         raise type(error)(f"{error} They are: {', '.join(map(str, named))}.") from None
 
 
-def _population(text: str | None) -> int | Table | None:
-    """A number of people, or a table of them."""
+def _population(text: str | None, recipe: Recipe) -> int | Table | None:
+    """A number of people, or a table of them; the declarations by which the table is read hold for it, too."""
     from hedgerow.table import read_table
 
     if text is None or text.replace(",", "").isdecimal():
         return None if text is None else int(text.replace(",", ""))
-    return read_table(text)
+    reading: dict[str, Any] = dict(recipe.reading)
+    if "types" in reading:  # it need not have the other columns
+        reading["types"] = {name: kind for name, kind in reading["types"].items() if name in recipe.roles.quasi}
+    return read_table(text, **reading)
 
 
 def _check_population(measuring: Measuring | None, source: Table, recipe: Recipe) -> None:
     """Refuse a population that cannot be that of the table, before anything is published."""
+    from hedgerow.utility.summary import require_comparable
+
     population = None if measuring is None else measuring.population
     if population is None:
         return
@@ -190,7 +198,7 @@ def _check_population(measuring: Measuring | None, source: Table, recipe: Recipe
             f"'population' must be at least the {source.num_rows:,} rows of the sample; nothing was written."
         )
     if not isinstance(population, int):
-        population.select(recipe.build_schema(source.names).quasi)  # refuses a column that it does not have
+        require_comparable(source, population, recipe.build_schema(source.names).quasi)
 
 
 def show_plan(recipe: Recipe) -> None:
@@ -208,30 +216,16 @@ def show_plan(recipe: Recipe) -> None:
 
 def run_in_blocks(recipe: Recipe, *, again: bool, overwrite: bool, seed: int | None, allow_insecure: bool) -> None:
     """Publish outside of memory, and print what was done; risks and losses, which need all rows, are not measured."""
-    from hedgerow.cli.show import console, facts, progress_bar
+    from hedgerow.cli.publish_summary import block_facts, release_data
+    from hedgerow.cli.show import console, progress_bar
 
     began = time.perf_counter()
     with progress_bar() as progress:
         release = publish_recipe_in_blocks(
             recipe, again=again, overwrite=overwrite, seed=seed, allow_insecure=allow_insecure, progress=progress
         )
-    put_json(lambda: _data(release, recipe.output) | {"parts": release.parts})
-    console().print(
-        facts(
-            f"Published to {recipe.output}",
-            [
-                ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
-                ("suppressed", f"{release.rows.suppressed:,}"),
-                ("groups", f"{release.groups:,}"),
-                ("parts", f"{release.parts:,}"),
-                ("promise", release.guarantee.promise),
-                ("against", release.guarantee.adversary),
-                ("risk and loss", "not measured: that needs all rows in memory"),
-                ("ledger", _ledger_fact(release)),
-                ("time", f"{time.perf_counter() - began:.1f} s"),
-            ],
-        )
-    )
+    put_json(lambda: release_data(release, recipe.output) | {"parts": release.parts})
+    console().print(block_facts(release, recipe.output, time.perf_counter() - began))
 
 
 class Measuring(NamedTuple):
@@ -251,15 +245,12 @@ def run(
     measuring: Measuring | None = None,
 ) -> Release:
     """Publish what a recipe says, save it, and print what was done."""
+    from hedgerow.cli.publish_summary import loss_table, release_data, release_facts, risk_table
     from hedgerow.cli.show import console, progress_bar
-    from hedgerow.table.checks import require_writable
     from hedgerow.utility.summary import summarize
 
     began = time.perf_counter()
-    recipe.build_method()  # a wrong method, parameter or place is refused before anything is read
-    require_writable(recipe.output, is_folder=True, makes_folders=True)
-    if recipe.ledger is not None:
-        require_writable(recipe.ledger)
+    require_ready(recipe)
     with progress_bar() as progress:
         progress("reading", 0.0)
         source = recipe.read()
@@ -280,187 +271,22 @@ def run(
     except HedgerowError as error:
         raise type(error)(f"The release was published, but its risk was not measured: {error}") from None
     if measuring is not None:  # the demo has data of its own
-        put_json(lambda: _data(release, recipe.output) | ({} if found is None else found.to_data()))
+        put_json(lambda: release_data(release, recipe.output) | ({} if found is None else found.to_data()))
     screen = console()
     widths = () if found is None else found.widths
-    screen.print(summary(release, recipe.output, time.perf_counter() - began, widths))
+    screen.print(release_facts(release, recipe.output, time.perf_counter() - began, widths))
     if found is not None:
-        screen.print(_risks(found))
-        screen.print(_losses(found))
+        screen.print(risk_table(found))
+        screen.print(loss_table(found))
     return release
 
 
-def _data(release: Release | BlockRelease, output: str) -> dict[str, Any]:
-    """What was published, as data."""
-    return {
-        "output": output,
-        "method": release.made.method,
-        "form": str(release.form),
-        "rows": {name: getattr(release.rows, name) for name in ("input", "published", "suppressed")},
-        "groups": release.groups,
-        "promise": release.guarantee.promise,
-        "recorded_as": None if release.receipt is None else release.receipt.id,
-    }
-
-
-def _risks(found: ReleaseSummary) -> Any:
-    """Risk by the field's names, before and after; for the owner, since figures before tell about the table."""
-    from hedgerow.cli.show import table
-
-    before, after = found.before, found.after
-    has_population = not found.population.startswith("none")
-    above = f"rows above {before.threshold:.0%}"
-    lines = [
-        ("classes", f"{before.classes:,}", f"{after.classes:,}"),
-        ("prosecutor risk, highest", f"{before.prosecutor_highest:.2%}", f"{after.prosecutor_highest:.2%}"),
-        ("prosecutor risk, average", f"{before.prosecutor_average:.2%}", f"{after.prosecutor_average:.2%}"),
-        (f"prosecutor: {above}", f"{before.prosecutor_above_threshold:.2%}", f"{after.prosecutor_above_threshold:.2%}"),
-    ]
-    if has_population:
-        lines += [
-            ("journalist risk, highest", f"{before.journalist_highest:.2%}", f"{after.journalist_highest:.2%}"),
-            ("journalist risk, average", f"{before.journalist_success:.2%}", f"{after.journalist_success:.2%}"),
-            (f"journalist: {above}", f"{before.journalist_above_threshold:.2%}",
-             f"{after.journalist_above_threshold:.2%}"),
-        ]  # fmt: skip
-    lines += [
-        ("marketer risk", f"{before.marketer:.2%}", f"{after.marketer:.2%}"),
-        ("sample uniques", f"{before.sample_uniques:,}", f"{after.sample_uniques:,}"),
-        ("k-map" if has_population else "k", f"{before.k_map:,}", f"{after.k_map:,}"),
-    ]
-    if found.special_uniques:
-        special = found.special_uniques
-        lines.append(("rows singled out by some columns", f"{special['before']:,}", f"{special['after']:,}"))
-    if found.weighted:
-        first, last = found.weighted["before"], found.weighted["after"]
-        lines.append(("risk under weights, average", f"{first.average:.2%}", f"{last.average:.2%}"))
-        expected = [f"{one.expected_reidentifications:,.1f}" for one in (first, last)]
-        lines.append(("rows found, expected under weights", expected[0], expected[1]))
-    for way in ("zayatz", "pitman") if found.population_uniques else ():
-        pair = (found.population_uniques[when][way] for when in ("before", "after"))
-        former, latter = ("no estimate" if n is None else f"{n:,.0f}" for n in pair)
-        lines.append((f"population uniques ({way})", former, latter))
-    lines += [
-        (f"most frequent {one.column}, worst class", f"{one.baseline:.2%}", f"{one.worst:.2%}")
-        for one in found.attributes
-    ]
-    lines += [
-        (f"most frequent {one.column}, average", f"{one.baseline:.2%}", f"{one.average:.2%}")
-        for one in found.attributes
-    ]
-    return table(
-        f"Risk by quasi-identifiers as published (for you). Population: {found.population}",
-        ("measure", "before", "after"),
-        lines,
-        right=("before", "after"),
-    )
-
-
-def _losses(found: ReleaseSummary) -> Any:
-    """Loss by the field's names."""
-    from hedgerow.cli.show import table
-
-    loss, before = found.loss, found.loss_before
-    columns = [
-        (name, "", ", ".join([
-            f"granularity {one.granularity_share:.1%}",
-            f"entropy {one.entropy_share:.1%}",
-            *([f"precision {one.precision:.1%}"] if one.precision is not None else []),
-        ]))
-        for name, one in loss.columns.items()
-    ]  # fmt: skip
-    return table(
-        "Loss",
-        ("measure", "before", "after"),
-        [
-            ("NCP", f"{before.ncp:.2%}", f"{loss.ncp:.2%}"),
-            ("discernibility", f"{before.discernibility:,}", f"{loss.discernibility:,}"),
-            ("average class size", f"{before.average_class_size:,.2f}", f"{loss.average_class_size:,.2f}"),
-            ("suppressed rows", "0", f"{loss.suppressed:,}"),
-            *columns,
-        ],
-        right=("before",),
-    )
-
-
-def summary(release: Release, output: str, seconds: float, widths: Sequence[tuple[str, float]]) -> Any:
-    """Say what was done in a small table."""
-    from hedgerow.cli.show import facts
-
-    return facts(
-        f"Published to {output}",
-        [
-            ("rows", f"{release.rows.published:,} of {release.rows.input:,}"),
-            ("suppressed", f"{release.rows.suppressed:,}"),
-            *_group_facts(release),
-            *_level_facts(release),
-            *_text_facts(release),
-            ("as they were", _unchanged_fact(release)),
-            ("promise", release.guarantee.promise),
-            ("against", release.guarantee.adversary),
-            *(("typical bounds", f"±{width:.1%} of the answer for {question}") for question, width in widths),
-            (
-                "randomness",
-                "a seed: reproducible and insecure" if release.made.reproducible else "the operating system",
-            ),
-            ("ledger", _ledger_fact(release)),
-            ("time", f"{seconds:.1f} s"),
-        ],
-    )
-
-
-def _unchanged_fact(release: Release) -> str:
-    """The columns that leave as they came in; their rows may be shuffled."""
-    columns = release.columns
-    if release.form.is_altered:
-        names = [name for name in columns.all if name not in release.guarantee.columns]
-    else:
-        names = [*(() if release.form.has_boxes else columns.quasi), *columns.plain]
-    return ", ".join(names) or "no column"
-
-
-def _ledger_fact(release: Release | BlockRelease) -> str:
-    if release.receipt is None:
-        return "none: a second release of these rows would go unnoticed (--ledger FILE)"
-    return f"recorded as {release.receipt.id} in {release.receipt.path.name}"
-
-
-def _group_facts(release: Release) -> list[tuple[str, str]]:
-    import numpy as np
-
-    if not release.groups:
-        return []
-    of_people = next(table for name, table in release.tables.items() if name in ("release", "quasi"))
-    sizes = np.bincount(of_people.column(release.group_column).to_numpy())
-    if sizes.min() == sizes.max():
-        return [("groups", f"{release.groups:,}, of {sizes.min():,} rows")]
-    spread = f"of {sizes.min():,} to {sizes.max():,} rows, median {int(np.median(sizes)):,}"
-    return [("groups", f"{release.groups:,}, {spread}")]
-
-
-def _level_facts(release: Release) -> list[tuple[str, str]]:
-    """Which level of each hierarchy was chosen, where one was; 0 is the value itself."""
-    prefix = "level of "
-    chosen = {name: level for name, level in release.made.parameters.items() if name.startswith(prefix)}
-    levels = ", ".join(f"{name.removeprefix(prefix)} {level}" for name, level in chosen.items())
-    return [("levels", f"{levels} (0 is the value itself)")] if levels else []
-
-
-def _text_facts(release: Release) -> list[tuple[str, str]]:
-    """How many texts became one with others."""
-    merged = {name: count for name, count in release.made.merged.items() if count}
-    told = ", ".join(f"{count:,} of {name}" for name, count in merged.items())
-    return [("texts merged", f"{told}: different in spaces, Unicode form or case alone")] if told else []
-
-
 def _read_alone(source: str, flags: dict[str, Any]) -> Recipe | GraphRecipe:
-    """Read a recipe, which says everything itself: a flag beside it would be ignored."""
+    """Read a recipe, which holds all options: a flag beside it would be ignored."""
     if given := [
         f"--{name.replace('_', '-')}" for name, value in flags.items() if value or (name == "header" and value is False)
     ]:
-        raise ParameterError(
-            f"A recipe says everything itself; leave out {', '.join(given)}, or write it into the recipe."
-        )
+        raise ParameterError(f"A recipe holds all options; leave out {', '.join(given)}, or write it into the recipe.")
     return read_any(source)
 
 

@@ -13,22 +13,28 @@ from hedgerow.cli.habits import is_json_printed, put_json, speaking
 @click.argument("bundle", type=click.Path())
 @click.argument("question", required=False)
 @click.option("--explain", is_flag=True, help="Show the same question as plain SQL over the bundle's files.")
-@click.option("--dialect", default="duckdb", show_default=True, help="Whose SQL --explain writes: duckdb or postgres.")
-@click.option("--engine", default="arrays", show_default=True, help="Who answers: arrays, duckdb, postgresql://...")
-@click.option("--schema", help="Where the PostgreSQL server holds the release, if not in 'hedgerow'.")
+@click.option(
+    "--dialect", default="duckdb", show_default=True, help="SQL dialect that --explain writes: duckdb or postgres."
+)
+@click.option(
+    "--engine", default="arrays", show_default=True, help="Engine that answers: arrays, duckdb or postgresql://..."
+)
+@click.option("--schema", help="Schema of the PostgreSQL database that holds the release, if not 'hedgerow'.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the answers as CSV: keys, then x, x_lower, x_upper, x_std.")
 @click.option(
     "--estimate",
     type=click.Choice(["fair", "learned"]),
     default="fair",
     show_default=True,
-    help="learned adds a guess from what known columns tell about hidden ones, for one COUNT, SUM or AVG.",
+    help="learned adds an estimate from the correlation of known and hidden columns, for one COUNT, SUM or AVG.",
 )
 @click.option("--table", "own", multiple=True, metavar="NAME=FILE", help="A table of your own that questions may join.")
 @click.option(
-    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+    "--max-bytes",
+    type=click.IntRange(1),
+    help="Refuse a file that takes more memory when decoded; by default 16 times its size.",
 )
-@click.option("--no-history", is_flag=True, help="Keep no file of the questions asked at the prompt.")
+@click.option("--no-history", is_flag=True, help="Do not save the questions asked at the prompt.")
 def query(
     bundle: str,
     question: str | None,

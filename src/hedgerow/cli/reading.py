@@ -13,15 +13,15 @@ from hedgerow.schema.schema import Role
 
 _FLAGS = (
     click.option("--header/--no-header", "header", default=None, help="whether the first line names the columns"),
-    click.option("--delimiter", metavar="SIGN", help="the sign between cells: , ; | or tab"),
-    click.option("--decimal", metavar="SIGN", help="the decimal sign: . or ,"),
-    click.option("--thousands", metavar="SIGN", help="the sign between thousands"),
-    click.option("--encoding", metavar="NAME", help="such as utf-8 or cp1252"),
-    click.option("--quote", metavar="SIGN", help="the sign around cells: \", ' or none"),
+    click.option("--delimiter", metavar="CHAR", help="character between cells: , ; | or tab"),
+    click.option("--decimal", metavar="CHAR", help="decimal separator: . or ,"),
+    click.option("--thousands", metavar="CHAR", help="thousands separator"),
+    click.option("--encoding", metavar="NAME", help="character encoding, such as utf-8 or cp1252"),
+    click.option("--quote", metavar="CHAR", help="quote character: \", ' or none"),
     click.option("--sheet", metavar="NAME", help="a workbook's sheet, by name or number"),
-    click.option("--missing-codes", metavar="A,...", help="further cells that stand for a missing value"),
+    click.option("--missing-codes", metavar="A,...", help="additional cell texts that mean a missing value"),
     click.option("--types", metavar="A=text,...", help="types of columns: text, whole, number, date, time, truth"),
-    click.option("--labels", is_flag=True, help="labels instead of codes (SPSS, Stata, SAS)"),
+    click.option("--labels", is_flag=True, help="read value labels instead of codes (SPSS, Stata, SAS)"),
 )
 _NAMES = (
     *("header", "delimiter", "decimal", "thousands", "encoding", "quote"),
@@ -31,23 +31,45 @@ _NAMES = (
 
 _ROLE_FLAGS = (
     click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined"),
-    click.option("--sensitive", metavar="A,...", default="", help="columns that nobody may learn of a person"),
-    click.option("--identifier", metavar="A,...", default="", help="columns to leave out"),
-    click.option("--plain", metavar="A,...", default="", help="columns to publish as they are"),
+    click.option("--sensitive", metavar="A,...", default="", help="columns whose value for a person must stay hidden"),
     click.option(
-        "--weight", metavar="A", default="", help="column of survey weights: published as it is, used by risk"
+        "--identifier", metavar="A,...", default="", help="columns that identify by themselves; they are not published"
     ),
-    click.option("--cluster", metavar="A", default="", help="column of households, or of persons with several rows"),
-    click.option("--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of all columns not named"),
-    click.option("--missing", metavar="A=suppress,...", default="", help="policy for missing values of a column"),
     click.option(
-        "--texts", metavar="A=folded,...", default="", help="form of a column's texts: trimmed, folded, exact"
+        "--plain",
+        metavar="A,...",
+        default="",
+        help="columns to publish unchanged, neither known to outsiders nor sensitive",
+    ),
+    click.option(
+        "--weight",
+        metavar="A",
+        default="",
+        help="column of survey weights: published unchanged, used in measures of risk",
+    ),
+    click.option(
+        "--cluster", metavar="A", default="", help="column that says which rows belong to one household or person"
+    ),
+    click.option(
+        "--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of every column that is not named"
+    ),
+    click.option(
+        "--missing",
+        metavar="A=suppress,...",
+        default="",
+        help="what to do with missing values of a column: value, suppress or refuse",
+    ),
+    click.option(
+        "--texts",
+        metavar="A=folded,...",
+        default="",
+        help="how texts of a column are unified: trimmed, folded (case ignored too) or exact",
     ),
     click.option(
         "--hierarchy",
         metavar="A=FILE",
         multiple=True,
-        help="hierarchy of a column, in ARX's format; may be given for several columns",
+        help="hierarchy of a column, in ARX's format; repeatable",
     ),
 )
 
@@ -118,5 +140,5 @@ def pair(text: str, example: str) -> tuple[str, str]:
     """A column and what it gets."""
     column, equals, rest = text.rpartition("=")
     if not equals:
-        raise ParameterError(f"'{text}' must be a column, '=' and what it gets, for example {example}.")
+        raise ParameterError(f"'{text}' must have the form COLUMN=VALUE, for example {example}.")
     return column, rest

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("bundle", type=click.Path())
 @click.argument("formula")
-@click.option("--where", help="Which rows: a condition on known columns, as in SQL.")
+@click.option("--where", help="SQL condition on known columns that selects the rows.")
 @click.option("--weights", help="A known column with the weight of each row.")
 @click.option("--figure", type=Output("figure"), help="Draw error bars: writes PATH.svg and PATH.png.")
 def regress(bundle: str, formula: str, where: str | None, weights: str | None, figure: Path | None) -> None:

@@ -32,10 +32,12 @@ def verify_or_exit(check: Callable[[], Verification]) -> Verification:
 @click.command()
 @click.argument("bundle", type=click.Path())
 @click.option(
-    "--max-bytes", type=click.IntRange(1), help="Refuse files that take more once decoded; 16 times the file."
+    "--max-bytes",
+    type=click.IntRange(1),
+    help="Refuse a file that takes more memory when decoded; by default 16 times its size.",
 )
 def verify(bundle: str, max_bytes: int | None) -> None:
-    """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the helper table."""
+    """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the help table."""
     from hedgerow import graph
     from hedgerow import verify as verifier
     from hedgerow.front import holds_graph

@@ -251,15 +251,10 @@ class _Engine:
         if not counts.upper:
             return GraphBounds(Extent(None, None, None), kind)
         extent = _aggregate_edges(item.function, left, right, edges)
-        is_value = item.function in ("min", "max") and ticks.domain is not None
-        is_whole = ticks.kind is Kind.INT and item.function != "avg"
-        rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
-        found = GraphBounds(
-            extent, kind, ticks.unit, rounding, ticks.domain if is_value else None, item.function == "avg"
-        )
         # With conditions on one side one choice reaches the least sum, if no assignment leaves nothing to add up.
         is_reached = item.function == "sum" and kind <= 1 and bool(counts.lower) and edges.is_certain
-        return replace(found, is_reached=is_reached)
+        found = GraphBounds(extent, kind, is_ratio=item.function == "avg", is_reached=is_reached)
+        return _in_units(found, item.function, ticks)
 
     def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> GraphBounds:
         """Aggregate a column of the entities at one end."""
@@ -287,12 +282,8 @@ class _Engine:
             Selected(side, has_value, near.nodes), far, np.zeros(0, np.int64), pairs, item.end == "left"
         ).count()
         is_reached = is_free and item.function != "avg" and bool(counted.lower)
-        is_value = item.function in ("min", "max") and ticks.domain is not None
-        is_whole = ticks.kind is Kind.INT and item.function != "avg"
-        rounding = Rounding.VALUE if is_value else Rounding.WHOLE if is_whole else Rounding.OUTWARD
-        unit = Fraction(1) if is_value else ticks.unit
-        domain = ticks.domain if is_value else None
-        return GraphBounds(found, kind, unit, rounding, domain, item.function == "avg", is_reached)
+        bounds = GraphBounds(found, kind, is_ratio=item.function == "avg", is_reached=is_reached)
+        return _in_units(bounds, item.function, ticks)
 
     def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
         """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
@@ -326,6 +317,14 @@ _AT_ENDS: dict[str, Callable[[EndValues], Extent]] = {
     "max": largest_at_ends,
     "min": lambda ends: largest_at_ends(replace(ends, values=-ends.values)).negation,
 }
+
+
+def _in_units(found: GraphBounds, function: str, ticks: EdgeTicks) -> GraphBounds:
+    """Bounds in a column's own units: places in its list of values, whole numbers, or numbers rounded outwards."""
+    if function in ("min", "max") and ticks.domain is not None:
+        return replace(found, rounding=Rounding.VALUE, domain=ticks.domain)
+    is_whole = ticks.kind is Kind.INT and function != "avg"
+    return replace(found, unit=ticks.unit, rounding=Rounding.WHOLE if is_whole else Rounding.OUTWARD)
 
 
 def _aggregate_edges(function: str, left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:
@@ -391,11 +390,7 @@ def _over_entities(item: GraphAggregate, chosen: Selected, kind: int) -> GraphBo
     draws = Draws(groups, ticks.lows, ticks.lows if ticks.lows is ticks.highs else ticks.highs, side.sizes, fitting)
     if item.function == "count":
         return GraphBounds(draws.count(), kind, is_reached=True)
-    found = _found_in(item.function, draws, kind)
-    if item.function in ("min", "max") and ticks.domain is not None:
-        return replace(found, rounding=Rounding.VALUE, domain=ticks.domain)
-    whole = ticks.kind is Kind.INT and item.function != "avg"
-    return replace(found, unit=ticks.unit, rounding=Rounding.WHOLE if whole else Rounding.OUTWARD)
+    return _in_units(_found_in(item.function, draws, kind), item.function, ticks)
 
 
 def _found_in(function: str, draws: Draws, kind: int) -> GraphBounds:

@@ -43,7 +43,7 @@ from hedgerow.verify.graph import count_ends, count_known, edge_classes
 
 @dataclass(frozen=True)
 class StaticAttack:
-    """The surest guess of a link anywhere, the mean over left entities of their surest link, and two yardsticks.
+    """The most certain guess of any link, the mean over left entities of their most certain link, and two references.
 
     `promised` is what the release allows, `baseline` the chance of a link between two entities drawn at random.
     """
@@ -132,7 +132,7 @@ class EdgeAttack:
 
     @property
     def share(self) -> float:
-        """The share of the edges that are like no other."""
+        """The share of unique edges."""
         return self.unique / self.edges if self.edges else 0.0
 
 

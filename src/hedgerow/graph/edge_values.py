@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.graph.bipartite import BipartiteGraph, EdgeValues
 from hedgerow.verify.graph import count_ends, edge_classes
@@ -50,8 +51,7 @@ def disguise_edges(graph: BipartiteGraph, edge_k: int) -> tuple[BipartiteGraph, 
 
 
 def _is_ordered(kind: pa.DataType) -> bool:
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    return bool(is_number or pa.types.is_temporal(kind))
+    return bool(is_numeric(kind) or pa.types.is_temporal(kind))
 
 
 def _check_names(ordered: Mapping[str, pa.ChunkedArray], columns: Mapping[str, pa.ChunkedArray]) -> None:

@@ -29,7 +29,7 @@ from hedgerow.verify.graph import count_known, is_function, numbers_of
 from hedgerow.verify.values import Guarantee
 
 if TYPE_CHECKING:
-    from hedgerow.graph.safe_grouping import Grouping
+    from hedgerow.graph.greedy import Grouping
 
 _CHANCE = 20.0
 """Bits beyond which a fit is no coincidence."""

@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 from hedgerow.errors import counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.markup import html_note, html_table
-from hedgerow.verify.graph import SIDES, TABLES, PublishedGraph, verify_graph
+from hedgerow.verify.graph import SIDES, PublishedGraph, verify_graph
 
 if TYPE_CHECKING:
     from hedgerow.ledger.ledger import Receipt
     from hedgerow.verify import Verification
-
-__all__ = ["SIDES", "TABLES", "GroupedGraph", "Side"]
 
 
 @dataclass(frozen=True, eq=False)

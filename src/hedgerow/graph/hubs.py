@@ -32,7 +32,7 @@ from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
 
 if TYPE_CHECKING:
-    from hedgerow.graph.safe_grouping import Grouping
+    from hedgerow.graph.greedy import Grouping
 
 HubChoice = Literal["refuse", "suppress", "apart", "lower"]
 SLACKS = (1, 2, 4, 8)
@@ -205,7 +205,7 @@ def group_lowered(
     side: Adjacency, opposite: Adjacency, k: int, *, order: Order, strict: bool, keys: Keys
 ) -> tuple[Grouping, int]:
     """Group a side in full sizes, else with smaller groups for neighbours of hubs; return the slack beside."""
-    from hedgerow.graph.safe_grouping import greedy
+    from hedgerow.graph.greedy import greedy
 
     for slack in (0, *SLACKS):
         if not slack and k > largest_possible(opposite):

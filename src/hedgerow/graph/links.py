@@ -240,12 +240,12 @@ def pair_variance(left: Selected, right: Selected) -> float:
     counted = left.nodes[pairs.nodes] & right.nodes[pairs.ends]
     near, far = left.side.node_groups[pairs.nodes[counted]], pairs.groups[counted]
     ends, edges = np.unique(near.astype(np.int64) * right.side.groups + far, return_counts=True)
-    weights = [_factors(side) / side.sizes for side in (left, right)]
+    weights = [covariance_factors(side) / side.sizes for side in (left, right)]
     i, j = np.divmod(ends, right.side.groups)
     return float((weights[0][i] * weights[1][j] * edges * (edges - 1)).sum())
 
 
-def _factors(chosen: Selected) -> Floats:
+def covariance_factors(chosen: Selected) -> Floats:
     """The factor u of each group's covariances."""
     a, k = chosen.counts, chosen.sizes
     factors: Floats = a * (k - a) / (k * np.maximum(k - 1, 1))

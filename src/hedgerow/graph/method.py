@@ -40,9 +40,6 @@ from hedgerow.release.release import Made
 from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.values import Guarantee
 
-__all__ = ["Ledger", "SafeGrouping", "check_unpublished", "conflict", "record_graph"]
-
-
 Progress = Callable[[str, float], None]
 
 

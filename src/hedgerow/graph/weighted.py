@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.graph.draws import Extent
-from hedgerow.graph.links import smallest_sums
+from hedgerow.graph.links import covariance_factors, smallest_sums
 from hedgerow.graph.selected import Selected
 
 _MOST_BITS = 60
@@ -157,7 +157,7 @@ def _moments(left: Selected, right: Selected, pairs: WeightedPairs) -> tuple[flo
     sums, squares = (np.bincount(owners, weights=numbers[fits] ** power) for power in (1, 2))
     i, j = block // right.side.groups, block % right.side.groups
     k, l = left.sizes[i], right.sizes[j]  # noqa: E741 - the paper's letters
-    both = _factors(left)[i] * _factors(right)[j]
+    both = covariance_factors(left)[i] * covariance_factors(right)[j]
     variance += float((both * (squares * (1 - 1 / k - 1 / l) + sums * sums / (k * l))).sum())
     return mean, max(0.0, variance)
 
@@ -166,13 +166,7 @@ def _scatter(near: Selected, reached: Floats) -> float:
     """The variance of the near side against the mean of the far one."""
     groups = near.side.node_groups
     sums, squares = (np.bincount(groups, weights=reached**power, minlength=near.side.groups) for power in (1, 2))
-    return float((_factors(near) * np.maximum(squares - sums * sums / near.sizes, 0.0)).sum())
-
-
-def _factors(chosen: Selected) -> Floats:
-    a, k = chosen.counts, chosen.sizes
-    factors: Floats = a * (k - a) / (k * np.maximum(k - 1, 1))
-    return factors
+    return float((covariance_factors(near) * np.maximum(squares - sums * sums / near.sizes, 0.0)).sum())
 
 
 def average_of_edges(left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:

@@ -46,7 +46,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from hedgerow.errors import BundleError, Infeasible, ParameterError, counted
+from hedgerow.errors import BundleError, Infeasible, ParameterError, as_path, counted
 from hedgerow.ledger.fingerprint import Hashes, RowHashes, pieces
 from hedgerow.ledger.store import (
     MEMORY,
@@ -65,6 +65,7 @@ from hedgerow.ledger.store import (
 )
 from hedgerow.ledger.streamed import StreamedHashes
 from hedgerow.randomness import token
+from hedgerow.release.folder import require_outside_bundles
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -91,7 +92,9 @@ class Ledger:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Ledger:
         """Read a ledger, or begin one where there is no file yet; nothing is written before the first release."""
-        return cls(Path(path), read_contents(Path(path)))
+        place = as_path(path)
+        require_outside_bundles(place)  # whoever is given the bundle would be given the secret key
+        return cls(place, read_contents(place))
 
     def __reduce__(self) -> str:
         # A pickle would carry the secret key to wherever it goes.

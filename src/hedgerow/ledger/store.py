@@ -29,7 +29,7 @@ from hedgerow.release.folder import sync_folder
 
 
 class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Keyed hashes of the rows of some columns: `file` holds them, sorted, and `sha256` tells whether it is whole."""
+    """Keyed hashes of the rows of some columns: `file` holds them, sorted, and `sha256` shows whether it is intact."""
 
     columns: tuple[str, ...]
     file: str
@@ -94,7 +94,7 @@ def read_contents(path: Path) -> Contents:
         contents = msgspec.json.decode(path.read_bytes(), type=Contents)
     except FileNotFoundError:
         return Contents(token(32))
-    except (msgspec.DecodeError, OSError, UnicodeDecodeError, RecursionError):
+    except (msgspec.DecodeError, OSError, ValueError, RecursionError):  # ValueError: no file has such a name
         raise BundleError(f"'{path.name}' is not a ledger that can be read; nothing is published without it.") from None
     if contents.format != _FORMAT:
         raise BundleError(f"'{path.name}' has a format that this version does not read; it reads {_FORMAT!r}.")
@@ -165,7 +165,7 @@ def map_hashes(file: Path) -> NDArray[np.uint64]:
 
 
 def sweep(path: Path, contents: Contents) -> None:
-    """Remove what killed writers left behind and hashes that no entry names; hold the lock.
+    """Remove files of killed writers and hashes that no entry names; the caller holds the lock.
 
     A file that somebody reads, which Windows does not remove, stays until the next time.
     """

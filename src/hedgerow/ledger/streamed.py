@@ -19,8 +19,6 @@ from hedgerow.errors import InputError
 from hedgerow.ledger.fingerprint import missing_row, pieces, table_mark
 from hedgerow.ledger.store import map_hashes
 
-__all__ = ["ColumnSets", "StreamedHashes"]
-
 ColumnSets = Sequence[tuple[str, ...]]
 
 _MOST = 1 << 21
@@ -47,7 +45,7 @@ class StreamedHashes:
         self._made: dict[tuple[tuple[str, ...], bytes], NDArray[np.uint64]] = {}
 
     def is_key(self, column: str, key: bytes) -> bool:
-        """Tell whether a column tells all rows apart, none of them without a value."""
+        """Tell whether a column is a key: no value missing and none twice."""
         if column in self._keys:
             return self._keys[column]
         rows = self.sorted_rows((column,), key)

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["FORMS", "Anatomy", "PermutationAnonymization"]
-
 FORMS = ("separated", "scattered", "permuted")
 
 

@@ -23,8 +23,6 @@ from hedgerow.release import Guarantee
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
 
-__all__ = ["DIVERSITIES", "Classic", "require_groups"]
-
 DIVERSITIES = ("frequency", "distinct", "entropy", "recursive")
 
 
@@ -90,8 +88,8 @@ class Classic(Method):
         if self.diversity == "entropy":
             return EntropyDiversity(read_number("l", self.l))
         # Recipes and the command line bring text, because the entropy's l need not be whole.
-        told = int(self.l) if isinstance(self.l, str) and self.l.isdecimal() else self.l
-        whole = read_whole("l", told, least=2)
+        given = int(self.l) if isinstance(self.l, str) and self.l.isdecimal() else self.l
+        whole = read_whole("l", given, least=2)
         if self.diversity == "recursive":
             return RecursiveDiversity(read_number("c", self.c), whole)
         return (FrequencyDiversity if self.diversity == "frequency" else DistinctDiversity)(whole)

@@ -29,8 +29,6 @@ from hedgerow.randomness import Keys
 from hedgerow.scale.coding import ColumnClass, CountedTable, codes_of
 from hedgerow.scale.dealing import Placing, draw_tables
 
-__all__ = ["JointCodes", "deal_in_turn", "deal_jointly", "deal_ranks", "deal_rows", "plan_diverse"]
-
 _MOST_DEALT = 1 << 24
 _TRIES = 3
 _LEAST_WINDOW = 8

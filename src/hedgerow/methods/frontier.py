@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import HedgerowError, ParameterError, SchemaError
 from hedgerow.exact import Line, column_line, fraction_text
 from hedgerow.methods.method import prepare
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.schema import Schema
     from hedgerow.table import Table
-
-__all__ = ["FrontierPoint", "Recommendation", "Setting", "frontier", "pareto_points", "recommend", "settings_for"]
 
 _DIVERSITIES = (2, 3, 5)
 _SIZES = (5, 10, 25)
@@ -218,13 +217,11 @@ def _fitting(schema: Schema, setting: Setting) -> Schema:
 
 def _questions(release: Release, schema: Schema, table: Table, number: int) -> list[RandomQuestion]:
     """Averages of numbers, and counts, over conditions on at most two known columns."""
-    from hedgerow.methods.row_groups import is_number
-
     name = schema.sensitive[0]
     known = len(schema.quasi) + len(schema.plain)
     if not known:
         return []
-    has_numbers = is_number(table.arrow.schema.field(name).type)
+    has_numbers = is_numeric(table.arrow.schema.field(name).type)
     shares = (0.03, 0.1, 0.3)
     workload = Workload(
         aggregates=("avg", "count") if has_numbers else ("count",),

@@ -39,14 +39,12 @@ if TYPE_CHECKING:
     from hedgerow.scale.coding import CountedTable
     from hedgerow.schema import Hierarchy, Schema
 
-__all__ = ["FullDomain", "LevelGroups"]
-
 
 @dataclass(frozen=True)
 class FullDomain(Classic):
     """Groups of at least `k` rows by publishing each quasi-identifier at one level of its hierarchy in the schema.
 
-    A column without a hierarchy is published as it is or not told apart at all. The levels chosen lose least: the loss
+    A column without a hierarchy is published as it is or suppressed altogether. The levels chosen lose least: the loss
     of a cell is the share of its hierarchy's values that the published node covers, and 1 where its row is suppressed.
     Further criteria are those of `Mondrian`. `suppression` is the share of rows that may be suppressed because their
     groups fail; none by default, since a suppressed row is known to be unusual.

@@ -34,16 +34,6 @@ from hedgerow.release.release import free_name
 from hedgerow.scale.coding import Coder, ColumnClass, CountedTable, RowMark, codes_of
 from hedgerow.scale.dealing import Placing, draw_tables
 
-__all__ = [
-    "BlockBuckets",
-    "KnownPeople",
-    "SeriesClasses",
-    "count_doubles",
-    "divide_buckets",
-    "known_people",
-    "with_newcomers",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class KnownPeople:
@@ -204,10 +194,10 @@ def with_newcomers(
     before: Memory | None, signatures: Signatures, domain: pa.Array, handed: Sequence[Mapping[str, NDArray[Any]]]
 ) -> Memory:
     """What the next release has to know: everybody who was ever published, and the newcomers of all blocks."""
-    told = [(one["persons"], one["owners"]) for one in handed]
+    pairs = [(one["persons"], one["owners"]) for one in handed]
     if before is not None:
-        told.append((before.persons, before.owners))
-    persons = np.concatenate([one[0] for one in told])
+        pairs.append((before.persons, before.owners))
+    persons = np.concatenate([one[0] for one in pairs])
     order = np.argsort(persons)
-    owners = np.concatenate([one[1] for one in told])[order]
+    owners = np.concatenate([one[1] for one in pairs])[order]
     return Memory(persons[order], owners, signatures.offsets, domain.take(pa.array(signatures.members)))

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from hedgerow.scale.coding import CodedColumn, CountedTable
     from hedgerow.table import Encoded
 
-__all__ = ["OBJECTIVES", "REFINEMENTS", "KEAnonymity"]
-
 OBJECTIVES = ("sum", "max", "max_overlap", "count", "random")
 REFINEMENTS = ("none", "quasi")
 

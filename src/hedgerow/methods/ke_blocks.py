@@ -29,8 +29,6 @@ from hedgerow.randomness import Keys
 from hedgerow.scale.coding import CodedColumn, ColumnClass
 from hedgerow.scale.dealing import Placing, draw_tables
 
-__all__ = ["KEBlocks", "deal_at_random", "divide_large", "pack_pieces"]
-
 _MOST_DRAWN = 1 << 24
 _TRIES = 3
 

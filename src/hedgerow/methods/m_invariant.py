@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from hedgerow.methods.scaled import BlockPlan
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["GROUPINGS", "MInvariant"]
-
 GROUPINGS = ("blind", "near")
 
 
@@ -125,7 +123,7 @@ class MInvariant(Method):
             raise Infeasible(
                 f"This release needs {counted(fakes, 'counterfeit')} among "
                 f"{counted(values, 'value')}, which is more than the share "
-                f"{self.fakes} that 'fakes' allows. Allow more, or hold newcomers back until more people come."
+                f"{self.fakes} that 'fakes' allows. Allow more, or publish newcomers later, when there are more."
             )
 
     def _make_release(

@@ -31,7 +31,7 @@ class Method(ABC):
     """Whether releases of one table under one ledger are made to be put side by side."""
 
     needs_sensitive: ClassVar[bool] = True
-    """Whether some column has to be sensitive; methods that replace the columns that they are told need none."""
+    """Whether some column has to be sensitive; methods that replace the columns named to them need none."""
 
     hierarchy_roles: ClassVar[tuple[str, ...]] = ()
     """The roles whose columns are published by their hierarchies; one on another column is refused, not ignored."""

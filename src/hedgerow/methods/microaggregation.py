@@ -19,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import (
     asked_columns,
     column_list,
-    is_number,
     release_of_rows,
     require_complete,
     require_squares,
@@ -39,8 +39,6 @@ from hedgerow.release.forms.perturbed import PERTURBED, publish_perturbed
 
 if TYPE_CHECKING:
     from hedgerow.scale.coding import CountedTable
-
-__all__ = ["Microaggregation"]
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,7 @@ class Microaggregation(Method):
         """The columns to replace, or a reason why they cannot be."""
         trees = prepared.schema.hierarchies
         names = asked_columns(
-            prepared, self.columns, prepared.columns.quasi, lambda name, kind: name in trees or is_number(kind)
+            prepared, self.columns, prepared.columns.quasi, lambda name, kind: name in trees or is_numeric(kind)
         )
         if unused := [name for name in trees if name not in names]:
             raise SchemaError(f"The hierarchy of '{unused[0]}' is not used: 'columns' does not name it; leave it out.")

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["FORMS", "Mondrian"]
-
 FORMS = ("generalized", "permuted", "separated", "scattered")
 
 

@@ -1,7 +1,7 @@
 """Noise: random numbers added to columns of numbers. A baseline.
 
 Source     additive noise [Kim 1986], as compared with in [Xue 2011]
-Guarantee  none: the numbers published are not the true ones, and how far off they are is told
+Guarantee  none: the numbers published are not the true ones, and how far off they are is stated
 Cost       two keys per row and column
 """
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import MAX_TICK, Line, column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -23,7 +24,6 @@ from hedgerow.methods.row_groups import (
     asked_columns,
     column_list,
     constant,
-    is_number,
     release_of_rows,
     require_complete,
     require_protected,
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hedgerow.scale.coding import CountedTable
-
-__all__ = ["Noise"]
 
 
 @dataclass(frozen=True)
@@ -62,10 +60,7 @@ class Noise(Method):
             raise ParameterError(f"'kind' must be one of {', '.join(NOISES)}.")
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
-        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, lambda _, kind: is_number(kind))
-        require_protected("Noise", prepared, names)
-        require_complete(prepared, names)
-        require_squares(prepared, names)
+        names = self._check_columns(prepared)
         progress("adding noise", 0.2)
         lines = {name: column_line(prepared.table.arrow.column(name), name) for name in names}
         widths = {name: self._width(where.positions.astype(np.float64).std()) for name, where in lines.items()}
@@ -74,10 +69,7 @@ class Noise(Method):
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.methods.diverse_blocks import deal_rows
 
-        names = asked_columns(whole, self.columns, whole.columns.sensitive, lambda _, kind: is_number(kind))
-        require_protected("Noise", whole, names)
-        require_complete(whole, names)
-        require_squares(whole, names)
+        names = self._check_columns(whole)
         widths = {}
         for name in names:
             found = counted.column(name)
@@ -109,6 +101,14 @@ class Noise(Method):
             parameters=parameters,
         )
 
+    def _check_columns(self, prepared: Prepared) -> tuple[str, ...]:
+        """The columns to add noise to, or a reason why that cannot be done."""
+        names = asked_columns(prepared, self.columns, prepared.columns.sensitive, lambda _, kind: is_numeric(kind))
+        require_protected("Noise", prepared, names)
+        require_complete(prepared, names)
+        require_squares(prepared, names)
+        return names
+
     def _width(self, deviation: float) -> float:
         return float(read_number("scale", self.scale)) * float(deviation)
 
@@ -117,7 +117,7 @@ class Noise(Method):
         at = where.positions.astype(np.float64)
         moved = at + width * noise(len(at), kind=self.kind, keys=prepared.keys)
         if float(np.abs(moved).max(initial=0.0)) >= MAX_TICK and where.positions.dtype.kind == "i":
-            raise SchemaError(f"'{name}' plus noise leaves 64-bit whole numbers; give the column in larger units.")
+            raise SchemaError(f"'{name}' plus noise exceeds 64-bit integers; give the column in larger units.")
         return _of_type(moved, where, column.type)
 
 

@@ -44,8 +44,6 @@ from hedgerow.release.release import free_name
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.verify.target import Counts, covering_nodes, spans, trees_of
 
-__all__ = ["PARTITIONS", "Personal", "check_nodes", "named_nodes", "require_consent"]
-
 PARTITIONS: dict[str, Callable[[Wishes], list[Bundle]]] = {
     "one": one_group,
     "top_down": personal_top_down,
@@ -232,7 +230,7 @@ def named_nodes(prepared: Prepared, column: str, tree: Hierarchy, leaves: NDArra
 
 def _require_secret(prepared: Prepared, column: str) -> None:
     if column not in prepared.schema.identifier:
-        raise SchemaError(f"'{column}' says where a value lies, so it must not be published: make it an identifier.")
+        raise SchemaError(f"'{column}' reveals where a value lies, so it must not be published: make it an identifier.")
 
 
 def _by_level(tree: Hierarchy, leaves: NDArray[np.int32], levels: NDArray[Any], column: str) -> NDArray[np.int32]:
@@ -300,6 +298,5 @@ def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int
     outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())
     if outside:
         raise BrokenPromise(
-            f"{counted(outside, 'person is', 'people are')} in a group that reaches less far than "
-            f"the node that they named."
+            f"{counted(outside, 'person is', 'people are')} in a group that covers less than the node that they named."
         )

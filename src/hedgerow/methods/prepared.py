@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from hedgerow.schema import Hierarchy, Schema
     from hedgerow.table import Table
 
-__all__ = ["Prepared", "Progress", "prepare"]
-
 Progress = Callable[[str, float], None]
 """Called with the name of the step and the share of the work that is done."""
 

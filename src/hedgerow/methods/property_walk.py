@@ -13,39 +13,33 @@ From a plan to a replaced column: walk its blocks, write down its properties, me
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
+from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
+from hedgerow.attack.finding import Rate
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of_rows, require_protected
 from hedgerow.parameters import read_names
-from hedgerow.partition.walk.kept import Kept, Settings, plan_column
-from hedgerow.release import Guarantee, Release
-from hedgerow.release.forms.substituted import PROPERTY_KINDS
-
-if TYPE_CHECKING:
-    from hedgerow.attack.finding import Rate
-    from hedgerow.schema import Schema
-from collections.abc import Callable
-from typing import Any
-
-from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
-from hedgerow.attack.finding import Rate
 from hedgerow.partition.walk.chain import sparse_rows
-from hedgerow.partition.walk.kept import Block, blocks
+from hedgerow.partition.walk.kept import Block, Kept, Settings, blocks, plan_column
 from hedgerow.partition.walk.parallel import walk_blocks
 from hedgerow.randomness import Keys
+from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.substituted import PropertyTerms
+from hedgerow.verify.names import PROPERTY_KINDS
 
-__all__ = ["LAYOUTS", "PropertyWalk", "Replaced", "measure_attack", "walk_column"]
+if TYPE_CHECKING:
+    from hedgerow.schema import Schema
 
 LAYOUTS = ("runs", "scattered", "rows")
 
@@ -98,7 +92,7 @@ class PropertyWalk(Method):
         require_protected("PropertyWalk", prepared, names)
         given = self._properties()
         if strange := {p.column for p in given} - set(names):
-            raise ParameterError(f"A property speaks of '{min(strange)}', which is not among the replaced columns.")
+            raise ParameterError(f"A property refers to '{min(strange)}', which is not among the replaced columns.")
         settings = Settings(_read_share(self.share), self.segment, self.layout, self.whole)
         return tuple(_plan_column(prepared, name, given, settings) for name in names)
 
@@ -176,7 +170,7 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
     """The columns to replace: those that were named, else the numeric quasi-identifiers."""
     schema = prepared.table.arrow.schema
     if wanted is None:
-        numeric = (name for name in prepared.columns.quasi if _is_number(schema.field(name).type))
+        numeric = (name for name in prepared.columns.quasi if is_numeric(schema.field(name).type))
         names = tuple(name for name in numeric if _is_measured(prepared, name))
         if not names:
             raise SchemaError("No quasi-identifier is a number, so nothing can be replaced; name the columns.")
@@ -186,10 +180,10 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
         if name not in prepared.columns.all:
             raise SchemaError(f"'{name}' is not a published column; its role may be identifier.")
         kind = schema.field(name).type
-        if not (_is_number(kind) or pa.types.is_date32(kind)):
-            raise SchemaError(f"'{name}' holds {kind}; only numbers and dates can be walked.")
+        if not (is_numeric(kind) or pa.types.is_date32(kind)):
+            raise SchemaError(f"'{name}' holds {kind}; the walk replaces numbers and dates only.")
         if not _is_measured(prepared, name):
-            raise SchemaError(f"'{name}' has a domain of categories, and numbers between them are none of these.")
+            raise SchemaError(f"'{name}' has a categorical domain; the walk would publish numbers outside of it.")
         if prepared.table.arrow.column(name).null_count == prepared.rows.published:
             raise SchemaError(f"'{name}' has no values, so nothing can be replaced.")
     return names
@@ -198,10 +192,6 @@ def _replaced_names(prepared: Prepared, wanted: str | Sequence[str] | None) -> t
 def _is_measured(prepared: Prepared, name: str) -> bool:
     """Whether a column's numbers are amounts, not codes: a domain of categories says that they are codes."""
     return prepared.schema.domain(name, prepared.table).kind in ("numeric", "date")
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping[str, Rate]) -> Guarantee:

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["FORMS", "Proximity"]
-
 FORMS = ("generalized", "separated", "permuted", "scattered")
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from hedgerow.scale.coding import CountedTable
     from hedgerow.schema import Schema
 
-__all__ = ["RankSwap"]
-
 
 @dataclass(frozen=True)
 class RankSwap(Method):
@@ -92,15 +90,15 @@ class RankSwap(Method):
         names = prepared.columns.sensitive
         replaced = {name: _swap(prepared, name, inside[name]) for name in names}
         table = publish_perturbed(prepared.table.arrow, prepared.columns, replaced, keys=prepared.keys)
-        told: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
+        recorded: dict[str, int | str] = {f"window of '{name}'": window for name, window in windows.items()}
         same = column_list("unchanged", constant(prepared, names))
         return release_of_rows(
             prepared,
             {"release": table},
             form=SWAPPED,
-            guarantee=Guarantee("rank-swap", told | same, names),
+            guarantee=Guarantee("rank-swap", recorded | same, names),
             method="RankSwap",
-            parameters=self._parameters() | told,
+            parameters=self._parameters() | recorded,
         )
 
     def _window(self, prepared: Prepared, name: str, counts: NDArray[np.int64]) -> int:

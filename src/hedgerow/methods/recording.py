@@ -27,8 +27,6 @@ from hedgerow.release.folder import folder_beside
 from hedgerow.release.parts import checksum_at
 from hedgerow.scale.coding import Coder, CountedTable
 
-__all__ = ["BatchHasher", "pending_in_blocks", "recording"]
-
 
 @dataclass(frozen=True, eq=False)
 class BatchHasher:

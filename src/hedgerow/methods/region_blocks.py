@@ -30,8 +30,6 @@ from hedgerow.partition.mondrian.split import split_rules
 from hedgerow.scale.coding import CountedTable, codes_of
 from hedgerow.scale.dealing import Placing
 
-__all__ = ["RegionTree", "cut_regions"]
-
 Holds = Callable[[Sequence[Counts]], bool]
 """Tell from the counts of each tested column whether a region may be a block."""
 

@@ -34,7 +34,7 @@ HELP: dict[str, str | dict[str, str]] = {
     "refine": "quasi divides groups further by quasi-identifiers, which gives tighter answers; or none",
     "l": {
         "anatomy, permutation": "no value makes up more than 1/l of a group",
-        "ke": "no value makes up more than 1/l of a group; without it the most frequent one can be likely",
+        "ke": "no value makes up more than 1/l of a group; without it one value may fill most of a group",
         "mondrian, full-domain": "l-diversity of the sensitive values in every group, in the sense of 'diversity'",
     },
     "diversity": "which l-diversity: frequency (no value above 1/l of a group), distinct, entropy or recursive",
@@ -42,7 +42,7 @@ HELP: dict[str, str | dict[str, str]] = {
     "t": "t-closeness: maximum distance between the distribution in a group and in the table",
     "distance": "distance of t-closeness: equal, ordered or hierarchical",
     "eps": {
-        "proximity": "half width of the interval around a value of which m speaks (the part below, if e2 is given)",
+        "proximity": "half width of the interval around a value that m refers to (the part below, if e2 is given)",
         "retention": "half width of the interval around a value that counts as a right guess",
     },
     "m": {
@@ -61,14 +61,14 @@ HELP: dict[str, str | dict[str, str]] = {
     },
     "alpha": "maximum share of one value in a group",
     "delta": "largest absolute log ratio of a value's share in a group to its share in the table",
-    "beta": "largest relative gain of a value's share in a group over its share in the table",
+    "beta": "largest relative increase of a value's share in a group over its share in the table",
     "enhanced": "true: beta is also capped by the logarithm of the share in the table",
     "presence_low": "minimum share of members in every group",
     "presence_high": "maximum share of members in every group",
     "relaxed": "true: rows at a median may go to either side, which makes groups smaller",
     "blind": "true: split by quasi-identifiers alone, so that knowing the algorithm helps no attacker",
     "suppression": "maximum share of rows to suppress",
-    "form": "how groups are published: generalized, permuted, separated or scattered, as far as the method has them",
+    "form": "how groups are published: generalized, permuted, separated or scattered, as far as the method supports it",
     "together": "true: the sensitive values of a person stay in one row",
     "p": "probability that a value is published unchanged",
     "scale": "standard deviation of the noise, as a share of the column's",
@@ -85,7 +85,7 @@ HELP: dict[str, str | dict[str, str]] = {
     "r": "probability at most 1/r, even for an attacker who already knows how values are distributed",
     "knowledge": "what such an attacker knows (Python only)",
     "model": "what such an attacker reasons about: binary (the protected values) or full (every value)",
-    "protect": "the values to protect; every value unless given",
+    "protect": "the values to protect, separated by commas; by default every value",
     "max_suppressed": "maximum share of rows to suppress",
     "target": {
         "target": "distribution to publish instead: uniform, normal, zipf or source",

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from hedgerow.scale.coding import CountedTable
 
-__all__ = ["Retention"]
-
 
 @dataclass(frozen=True)
 class Retention(Method):

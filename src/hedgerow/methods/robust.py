@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from hedgerow.partition.robust.candidates import RobustRows
     from hedgerow.partition.robust.check import RobustLimits
 
-__all__ = ["FORMS", "Robust"]
-
 FORMS = ("separated", "permuted", "generalized")
 
 _NEAR = Fraction(1, 100)
@@ -105,8 +103,11 @@ class Robust(Method):
 
     def _release(self, prepared: Prepared, progress: Progress) -> Release:
         column = _one_sensitive(prepared)
-        values = prepared.table.encode(column).domain.to_pylist()
-        protect = _as_published(prepared.in_form(column, self.protect), dict(zip(values, values, strict=True)))
+        own = _names_of(prepared.table.encode(column).domain.to_pylist())
+        named = prepared.in_form(column, self.protect)
+        if isinstance(named, list) and len(named) == 1 and isinstance(named[0], str) and named[0] not in own:
+            named = prepared.in_form(column, named[0].split(","))  # as several are typed
+        protect = _as_published(named, own)
         return replace(self, protect=protect)._release_of(column, prepared, progress)
 
     def _release_of(self, column: str, prepared: Prepared, progress: Progress) -> Release:
@@ -324,6 +325,12 @@ def _share(share: object) -> Fraction:
     if not 0 <= exact < 1:
         raise ParameterError("'max_suppressed' must be a share of the rows from 0 to below 1, such as 0.01.")
     return exact
+
+
+def _names_of(values: list[Any]) -> dict[Any, Any]:
+    """The values of a column by themselves, and by the texts that print them, for values that are typed."""
+    texts = {str(value).lower() if isinstance(value, bool) else str(value): value for value in values}
+    return texts | {value: value for value in values}
 
 
 def _as_published(protect: Any, own: dict[Any, Any]) -> Any:

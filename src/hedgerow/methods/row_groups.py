@@ -32,29 +32,6 @@ if TYPE_CHECKING:
     from hedgerow.release.forms import Form
     from hedgerow.schema import Hierarchy
 
-__all__ = [
-    "GROUPINGS",
-    "Axes",
-    "asked_columns",
-    "axes_of",
-    "check_form",
-    "check_grouping",
-    "check_several",
-    "column_list",
-    "constant",
-    "diverse_labels",
-    "frequency_guarantee",
-    "is_number",
-    "part_clusters",
-    "quasi_codes",
-    "release_of",
-    "release_of_rows",
-    "require_complete",
-    "require_protected",
-    "require_squares",
-    "sensitive_codes",
-]
-
 _LARGEST = 1e140
 
 
@@ -346,8 +323,3 @@ def column_list(name: str, columns: Sequence[str]) -> dict[str, int | str]:
     It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.
     """
     return {name: json.dumps(list(columns))} if columns else {}
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Tell whether a type has sums and means."""
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))

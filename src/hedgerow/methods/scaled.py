@@ -35,20 +35,6 @@ from hedgerow.verify.words import word
 if TYPE_CHECKING:
     from hedgerow.ledger import PendingEntry, Receipt
 
-__all__ = [
-    "BlockOptions",
-    "BlockPlan",
-    "BlockRelease",
-    "BlockWork",
-    "Decided",
-    "PartWork",
-    "PublishedPart",
-    "decide_and_scatter",
-    "divide_classes",
-    "pack_blocks",
-    "publish_in_blocks",
-]
-
 _SAMPLE = 1000
 
 

@@ -335,7 +335,7 @@ def ladder_of(hierarchy: Hierarchy, leaves: NDArray[np.int32], *, missing: bool 
 
 
 def plain_ladder(size: int) -> Ladder:
-    """Two levels for a column without a hierarchy: every value as it is, or none told apart."""
+    """Two levels for a column without a hierarchy: every value as it is, or all values as one."""
     own, same = np.arange(size, dtype=np.int32), np.zeros(size, np.int32)
     return Ladder((own, same), (np.zeros(size), np.full(size, float(size > 1))))
 

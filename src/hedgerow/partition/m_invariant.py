@@ -286,7 +286,7 @@ def _pad(counts: Ints, signatures: Signatures, criterion: MInvariance, keys: Key
         raise Infeasible(
             f"{int(counts.sum()):,} newcomers need counterfeits, since one value fills more than 1/{criterion.m} of "
             f"them, and {strange} of their values were never published: everybody would see that these are no "
-            "counterfeits. Hold these rows back until more people come."
+            "counterfeits. Publish these rows later, when there are more people."
         )
     others = np.setdiff1d(published, own)
     drawn = others[permutation(len(others), keys=keys)][: max(criterion.m - len(own), 0)]

@@ -39,6 +39,7 @@ from hedgerow.query.sql.question import (
 
 __all__ = [
     "MEANING",
+    "NO_DATES",
     "NO_NUMBERS",
     "Answer",
     "Estimate",
@@ -269,9 +270,20 @@ def _number(number: Any) -> Any:
     return None if isinstance(number, float) and math.isnan(number) else number
 
 
+def _has_dates(moments: pa.Array) -> bool:
+    """Tell whether all of them lie in the years that Python has."""
+    is_date = pa.types.is_date(moments.type)
+    per_day, ends = 1 if is_date else 86_400 * 10**6, pc.min_max(moments.cast(pa.int32() if is_date else pa.int64()))
+    low, high = ends["min"].as_py(), ends["max"].as_py()
+    return low is None or (_FIRST_DAY * per_day <= low and high < (_LAST_DAY + 1) * per_day)
+
+
 def _moment(tick: int, kind: pa.DataType) -> Any:
     width = pa.int32() if pa.types.is_date(kind) else pa.int64()
-    return pa.scalar(tick, width).cast(kind).as_py()
+    try:
+        return pa.scalar(tick, width).cast(kind).as_py()
+    except (OverflowError, pa.ArrowInvalid):
+        raise QueryError(NO_DATES) from None
 
 
 def _array(numbers: list[Any], is_whole: bool, outward: int = -1) -> pa.Array:
@@ -290,6 +302,10 @@ class Result:
     keys: dict[str, pa.Array]
     estimates: dict[str, Estimate]
     cells: int
+
+    def __post_init__(self) -> None:
+        if not all(_has_dates(values) for values in self.keys.values() if pa.types.is_temporal(values.type)):
+            raise QueryError(NO_DATES)
 
     def take(self, cells: NDArray[np.int64]) -> Result:
         """Return only some cells."""
@@ -391,6 +407,8 @@ _FIRST_DAY, _LAST_DAY = ((day - date(1970, 1, 1)).days for day in (date.min, dat
 Ends = tuple[Fraction, Fraction]
 
 
+NO_DATES = "this computation leaves the range of dates, which are those of the years 1 to 9999"
+"""What is said of a result that Python and most databases have no date for."""
 NO_NUMBERS = (
     "results that are texts, truth values or timestamps are not computed with or compared; of dates there are "
     "max(d) - min(d) in days and max(d) + 7, and they compare with dates"
@@ -433,7 +451,7 @@ def _combine_dates(operator: str, left: Estimate, right: Estimate) -> Estimate:
     if all(sides):
         return found
     if not all(day is None or _FIRST_DAY <= day <= _LAST_DAY for day in (*found.lower, *found.upper)):
-        raise QueryError("this computation leaves the range of dates, which are those of the years 1 to 9999")
+        raise QueryError(NO_DATES)
     return replace(found, rounding=Rounding.VALUE, domain=left.domain if sides[0] else right.domain)
 
 

@@ -67,6 +67,8 @@ def _learn(release: Release, bound: Bound, answer: Answer) -> Learned:
     aggregate = bound.aggregates[0]
     if aggregate.function not in ("count", "sum", "avg"):
         raise QueryError("a learned estimate is for COUNT, SUM and AVG; ask for others without it")
+    if not isinstance(answer.lower, int | float):
+        return _fair(answer, "averages of dates are not learned")
     if isinstance(source, BoxSource):
         return _learn_boxes(release, source, bound, aggregate, answer)
     if type(source) is not RowSource:

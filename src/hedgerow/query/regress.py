@@ -40,7 +40,7 @@ from hedgerow.query.evidence.products import digits_of, linear_over
 from hedgerow.query.evidence.view import View, fresh_source, missing_rows
 from hedgerow.query.regression import Coefficient, Regression
 from hedgerow.query.sql.formula import Factor, Formula, read_formula
-from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind, columns_of
+from hedgerow.query.sql.question import NUMBERS, Bound, Column, Kind, columns_of, spoken
 from hedgerow.release.bundle import PartedTables
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _combine(chosen: Sequence[_Chosen], each: Callable[[Callable[[_Fit], Any]], 
     partly, rows = sum(one.partly for one in chosen), sum(one.rows for one in chosen)
     if partly:
         raise QueryError(
-            f"'{_label(chosen[0].outcome)}' is missing for some rows of {counted(partly, 'group')}, and "
+            f"{spoken(chosen[0].outcome)} is missing for some rows of {counted(partly, 'group')}, and "
             f"which of them is hidden; select "
             "other groups, or give the missing a number: I(coalesce(x, 0)) ~ ..."
         )
@@ -143,7 +143,7 @@ def _bind(release: Release, model: Formula, where: str | None, weights: str | No
         names = columns_of(bound.derived.get(aggregate.column.name, aggregate.column))
         if len(names) > 1 and names & set(release.columns.sensitive):
             raise QueryError(
-                f"'{_label(aggregate.column.name)}' mixes a sensitive column with another one; what stands in a row "
+                f"{spoken(aggregate.column.name)} mixes a sensitive column with another one; what stands in a row "
                 "then depends on the shuffle, and coefficients have no bounds"
             )
     if not bound.is_free:
@@ -259,17 +259,17 @@ class _Fit:
         for name in [*self._names.values(), *([] if self._weights is None else [self._weights])]:
             if name in self.bound.bases:
                 raise QueryError(
-                    f"'{_label(name)}' is shuffled, and only the outcome of a regression may be; coefficients of a "
+                    f"{spoken(name)} is shuffled, and only the outcome of a regression may be; coefficients of a "
                     "shuffled regressor are not linear in it. covar_pop, covar_samp and corr take either order."
                 )
             if not self.source.is_open(name):
                 raise QueryError(
-                    f"'{_label(name)}' is published as ranges, so that it has no single value in a row to regress on"
+                    f"{spoken(name)} is published as ranges, so that it has no single value in a row to regress on"
                 )
         kind = self.view.column(self._name(0)).kind
         if kind not in NUMBERS:
             raise QueryError(
-                f"the outcome '{_label(self._name(0))}' is a {kind}; least squares needs numbers. Logistic and other "
+                f"the outcome {spoken(self._name(0))} is a {kind}; least squares needs numbers. Logistic and other "
                 "models are not linear in the outcome and have no such bounds; a linear model of a share is "
                 "I(CASE WHEN x = 'value' THEN 1 ELSE 0 END) ~ ..."
             )
@@ -305,7 +305,7 @@ class _Fit:
     def _weight_digits(self, rows: Ints) -> Digits:
         assert self._weights is not None, "asked for where there are weights"
         if self.view.column(self._weights).kind not in NUMBERS:
-            raise QueryError(f"weights must be numbers; '{_label(self._weights)}' holds none")
+            raise QueryError(f"weights must be numbers; {spoken(self._weights)} holds none")
         return digits_of(self.view, self._weights).take(self.view.codes(self._weights).codes[rows])
 
     def _design(self, rows: Ints) -> tuple[list[str], list[Digits]]:
@@ -364,7 +364,3 @@ def _dependence(names: list[str]) -> str:
     if len(names) == 1:
         return f"{listed} is zero in every row that the regression takes; leave it out"
     return f"the columns {listed} depend on each other in the rows that the regression takes; leave one of them out"
-
-
-def _label(name: str) -> str:
-    return name.removeprefix("= ")

@@ -38,7 +38,7 @@ e = 100
 
 from hedgerow.recipe.file import decode_recipe, differences, read_any, read_recipe, write_recipe
 from hedgerow.recipe.recipe import Recipe, Roles
-from hedgerow.recipe.run import publish_recipe, publish_recipe_in_blocks, withdraw_unless_saved
+from hedgerow.recipe.run import publish_recipe, publish_recipe_in_blocks, require_ready, withdraw_unless_saved
 from hedgerow.recipe.script import recipe_command, recipe_script
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "read_recipe",
     "recipe_command",
     "recipe_script",
+    "require_ready",
     "withdraw_unless_saved",
     "write_recipe",
 ]

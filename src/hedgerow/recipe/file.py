@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from hedgerow.errors import InputError, ParameterError, limit_reached
+from hedgerow.errors import InputError, ParameterError, as_path, limit_reached
 from hedgerow.recipe.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def read_any(path: str | os.PathLike[str]) -> Recipe | GraphRecipe:
     """Read a recipe of a table or of a graph; what it names is relative to its folder."""
     from hedgerow.release.folder import named_folder
 
-    file = Path(path)
+    file = as_path(path)
     try:
         recipe = decode_recipe(file.read_bytes())
     except OSError as error:
@@ -73,7 +73,7 @@ def _move(recipe: GraphRecipe, place: Callable[[str], str], table: Callable[[str
 
 
 def differences(before: Recipe | GraphRecipe, after: Recipe | GraphRecipe) -> list[tuple[str, Any, Any]]:
-    """Name each setting that two recipes give otherwise, with both values; None where one does not give it.
+    """Name each setting in which two recipes differ, with both values; None where one does not give it.
 
     Roles are compared column by column; the order of columns says nothing.
     """
@@ -134,7 +134,7 @@ def write_recipe(recipe: Recipe | GraphRecipe, path: str | os.PathLike[str]) -> 
     e = 100
     <BLANKLINE>
     """
-    file = Path(path)
+    file = as_path(path)
     if not isinstance(recipe, Recipe):
         beside = _move(recipe, lambda place: _beside(place, file.parent), lambda t: _table_beside(t, file.parent))
         said = msgspec.to_builtins(beside)

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 
+def require_ready(recipe: Recipe | GraphRecipe) -> None:
+    """Refuse a wrong method, parameter, folder or ledger before anything is read."""
+    from hedgerow.table.checks import require_writable
+
+    recipe.build_method()
+    require_writable(recipe.output, is_folder=True, makes_folders=True)
+    if recipe.ledger is not None:
+        require_writable(recipe.ledger)
+
+
 def publish_recipe(
     recipe: Recipe | GraphRecipe,
     *,
@@ -75,7 +85,7 @@ def publish_recipe_in_blocks(
         raise ParameterError("'master' is the address of a Spark cluster; set the engine to spark, or leave it out.")
     method = recipe.build_method()
     if recipe.engine == "spark":
-        from hedgerow.scale.spark import frame_of, open_session
+        from hedgerow.scale.spark_session import frame_of, open_session
 
         session = open_session(recipe.master)
         try:
@@ -90,7 +100,7 @@ def publish_recipe_in_blocks(
 
 @contextmanager
 def withdraw_unless_saved(release: Release | GroupedGraph, output: str | os.PathLike[str]) -> Iterator[None]:
-    """Take a release out of its ledger if saving it to `output` fails inside: for one that is not kept otherwise."""
+    """Remove a release from its ledger if saving it to `output` fails inside this context."""
     before = _checksum(output)
     try:
         yield
@@ -111,7 +121,7 @@ def _checksum(output: str | os.PathLike[str]) -> str | None:
 
 
 def saving(recipe: Recipe, seed: int | None) -> dict[str, Any]:
-    """The arguments of `save`; None for what is not said."""
+    """The arguments of `save`; None for those not given."""
     return {
         "rows_per_part": recipe.rows_per_part,
         "help": None if recipe.help_tables == "all" else recipe.help_tables,

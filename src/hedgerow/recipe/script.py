@@ -75,7 +75,7 @@ def _script_blocks(recipe: Recipe, seed: int | None) -> tuple[list[str], list[st
         opened = f"table = frame_of({recipe.table!r}, open_session({recipe.master!r}))"
         return [
             "import hedgerow as hr",
-            "from hedgerow.scale.spark import frame_of, open_session",
+            "from hedgerow.scale.spark_session import frame_of, open_session",
             "",
             opened,
         ], publishing
@@ -93,8 +93,8 @@ def _script_others(recipe: Recipe) -> list[str]:
     named = sorted({name for names in msgspec.to_builtins(recipe.roles).values() for name in names})
     names = "table.names"
     if recipe.in_blocks:
-        told = ", ".join(filter(None, ("table", _arguments(**recipe.reading))))
-        names = "table.columns" if recipe.engine == "spark" else f"column_names({told})"
+        arguments = ", ".join(filter(None, ("table", _arguments(**recipe.reading))))
+        names = "table.columns" if recipe.engine == "spark" else f"column_names({arguments})"
     return [f"others = [name for name in {names} if name not in {named!r}]"]
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import glob
 import hashlib
 import os
 import shutil
@@ -24,22 +25,11 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hedgerow.errors import BundleError, unwritten
+from hedgerow.errors import BundleError, ParameterError, as_path, unwritten
 from hedgerow.randomness import token
-from hedgerow.verify.holding import can_open_folders, folder_to_read, place_aside
+from hedgerow.verify.holding import can_open_folders, folder_to_read, place_aside, read_manifest
+from hedgerow.verify.manifest import format_of
 from hedgerow.verify.values import MANIFEST, FileEntry
-
-__all__ = [
-    "MANIFEST",
-    "FileEntry",
-    "folder_beside",
-    "named_folder",
-    "put_in_place",
-    "replace_file",
-    "require_replaceable",
-    "sync_folder",
-    "write_folder",
-]
 
 _AT_FDCWD = {"linux": -100, "darwin": -2}
 _EXCHANGE = 2
@@ -133,20 +123,40 @@ def write_folder(
 
 def require_replaceable(target: Path, overwrite: bool) -> None:
     """Raise BundleError where something is at the target that is not to be replaced."""
-    if folder_to_read(target).exists() and not overwrite:
+    if os.path.exists(folder_to_read(target)) and not overwrite:
         raise BundleError(
             f"'{target.name}' exists already; choose another folder, or replace it (--overwrite, overwrite=True)."
         )
-    if target.exists() and not _replaceable(target):
+    if os.path.exists(target) and not _replaceable(target):
         raise BundleError(f"'{target.name}' is not a hedgerow bundle, so it is not overwritten; choose another folder.")
 
 
 def named_folder(path: str | os.PathLike[str]) -> Path:
     """The folder that a path names, from the root; raise BundleError where it names none."""
-    target = Path(path).absolute()
-    if not target.name or target.name == ".." or "\0" in str(target):
+    target = as_path(path).absolute()
+    if not str(path) or not target.name or target.name == ".." or not _is_name(str(target)):
         raise BundleError("The output must name a folder: not the root of the disk, not '..', and no NUL in its name.")
+    require_outside_bundles(target)
     return target
+
+
+def _is_name(path: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(path)
+    except UnicodeEncodeError:
+        return False
+
+
+def require_outside_bundles(place: Path) -> None:
+    """Raise ParameterError where a file or folder would lie inside a published bundle, which would no longer verify."""
+    for folder in place.absolute().parents:
+        if os.path.isfile(folder / MANIFEST):
+            with suppress(BundleError):
+                if format_of(read_manifest(folder)).startswith("hedgerow"):
+                    raise ParameterError(
+                        f"'{place.name}' would lie inside the release '{folder.name}', which must stay as it was "
+                        "published."
+                    )
 
 
 def _write_table(table: pa.Table, file: Path) -> FileEntry:
@@ -193,7 +203,7 @@ def folder_beside(target: Path) -> Iterator[Path]:
 
 def _sweep(target: Path) -> None:
     """Remove what writers that were killed left behind."""
-    for stale in target.parent.glob(f".{target.name}{_MARK}*"):
+    for stale in target.parent.glob(f".{glob.escape(target.name)}{_MARK}*"):
         writer = stale.name.rpartition(_MARK)[2].partition("-")[0]
         if writer.isdigit() and _is_abandoned(stale, int(writer)):
             shutil.rmtree(stale, ignore_errors=True)

@@ -17,30 +17,26 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.fs as pf
 import pyarrow.parquet as pq
 
 from hedgerow._version import __version__
-from hedgerow.errors import BrokenPromise, BundleError, ParameterError, unwritten
-from hedgerow.exact import DecimalGrid
+from hedgerow.errors import BrokenPromise, BundleError, unwritten
 from hedgerow.randomness import token
-from hedgerow.release.bundle import PartedTables, refuse_seeded
+from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import folder_beside, named_folder, put_in_place, require_replaceable, sync_folder
+from hedgerow.release.part_tables import numbered_tables
 from hedgerow.release.readme import readme
-from hedgerow.release.release import Release, Rows
-from hedgerow.verify.help import grids_of
+from hedgerow.release.release import Release
 from hedgerow.verify.holding import Held
 from hedgerow.verify.manifest import decode, describe, describe_parts, encode
-from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.page import pages
-from hedgerow.verify.parts import PARTED, SHARED, is_wide, part_file
+from hedgerow.verify.parts import SHARED, is_wide, part_file
 from hedgerow.verify.promise import verify_bundle, verify_held
 from hedgerow.verify.values import MANIFEST, FileEntry, PartEntry
 
@@ -137,69 +133,6 @@ def write_part(folder: str, part: Release, *, first_group: int, rows: int, helpe
     return WrittenPart(held, files, {name: str(table.schema) for name, table in tables.items()})
 
 
-def numbered_tables(part: Release, helper: pa.Table | None, first_group: int, *, wide: bool) -> dict[str, pa.Table]:
-    """The tables of a part that it does not share, its groups and sets numbered on from `first_group`."""
-    tables = {name: table for name, table in part.tables.items() if name not in SHARED}
-    if strange := set(tables) - set(PARTED):
-        raise ParameterError(f"a release with the table '{min(strange)}' is not written in parts.")
-    tables |= {"help": helper} if helper is not None else {}
-    return {name: _renumber(table, _number_columns(name, part), first_group, wide) for name, table in tables.items()}
-
-
-def sample_groups(release: Release, rows: int) -> Release:
-    """About so many rows of a bundle in parts, in memory: the first groups of every part; all of it, where it is small.
-
-    Group numbers inside a part are random, so that these are groups drawn at random from each part.
-    """
-    if not isinstance(release.tables, PartedTables) or release.rows.published <= rows:
-        return release
-
-    def first_groups(part: Release) -> Release:
-        quota = max(rows * part.rows.published // release.rows.published, 1)
-        return next(split_release(part, quota))[1]
-
-    drawn = release.tables.each(first_groups)
-    tables: dict[str, list[pa.Table]] = {}
-    groups = 0
-    for part in drawn:
-        for name, table in numbered_tables(part, None, groups, wide=False).items():
-            tables.setdefault(name, []).append(table)
-        groups += part.groups
-    shared = {name: drawn[0].tables[name] for name in SHARED if name in drawn[0].tables}
-    joined = {name: pa.concat_tables(each).combine_chunks() for name, each in tables.items()}
-    number = sum(part.rows.published for part in drawn)
-    return replace(release, tables=joined | shared, rows=Rows(number, number), groups=groups)
-
-
-def whole_grids(release: Release) -> dict[str, DecimalGrid]:
-    """The units of sensitive columns in all parts."""
-    assert isinstance(release.tables, PartedTables)
-    found: dict[str, DecimalGrid] = {}
-    for grids in release.tables.each(lambda part: grids_of(part.published)):
-        found |= {name: grid.merge(found[name]) if name in found else grid for name, grid in grids.items()}
-    return found
-
-
-def _number_columns(name: str, part: Release) -> list[str]:
-    """The columns of a table that hold numbers of groups or sets."""
-    if name == "help" or not part.group_column:
-        return ["group"] if name == "help" else []
-    if name == SETS:
-        return ["set"]
-    if name == "implied":
-        return ["group"]
-    sets = [box.set for box in box_columns(part.columns, part.group_column).values()] if part.form.has_boxes else []
-    return [part.group_column, *(column for column in sets if column in part.tables[name].column_names)]
-
-
-def _renumber(table: pa.Table, names: Sequence[str], first: int, wide: bool) -> pa.Table:
-    kind = pa.int64() if wide else pa.int32()
-    for name in names:
-        numbers = pc.add(table.column(name).cast(pa.int64()), pa.scalar(first, pa.int64())).cast(kind)
-        table = table.set_column(table.column_names.index(name), name, numbers)
-    return table
-
-
 def _system(folder: str) -> tuple[pf.FileSystem, str]:
     found: tuple[pf.FileSystem, str] = (
         pf.FileSystem.from_uri(folder) if "://" in folder else (pf.LocalFileSystem(), folder)
@@ -260,8 +193,8 @@ def seal(
         for name in SHARED
         if name in release.tables
     }
-    told = readme(release, {} if helper is None else {"help": helper}, parts=0 if is_whole else len(ordered), help=help)
-    files |= {name: _write_text(system, f"{place}/{name}", text.encode()) for name, text in pages(told).items()}
+    page = readme(release, {} if helper is None else {"help": helper}, parts=0 if is_whole else len(ordered), help=help)
+    files |= {name: _write_text(system, f"{place}/{name}", text.encode()) for name, text in pages(page).items()}
     listed = tuple(written.part for written in ordered)
     manifest = (
         describe(release.published, files, __version__)
@@ -356,56 +289,3 @@ def _move(system: pf.FileSystem, folder: str, target: str, names: Sequence[str])
         system.delete_file(found.path)
     for name in names:
         system.move(f"{folder}/{name}", f"{target}/{name}")
-
-
-def split_release(release: Release, rows_per_part: int) -> Iterator[tuple[int, Release]]:
-    """Cut a release into parts of whole groups, of about so many rows; with each the number of its first group."""
-    if rows_per_part < 1:
-        raise ParameterError("'rows_per_part' must be at least 1.")
-    if set(release.tables) - set(PARTED) - set(SHARED):
-        raise ParameterError(f"a release of the form '{release.form}' is saved whole; leave 'rows_per_part' out.")
-    people = release.tables["quasi" if "quasi" in release.tables else "release"]
-    if not release.groups:
-        for first in range(0, people.num_rows, rows_per_part):
-            rows = people.slice(first, rows_per_part)
-            tables = {**release.tables, "release": rows}
-            yield 0, replace(release, tables=tables, rows=Rows(rows.num_rows, rows.num_rows), receipt=None)
-        return
-    numbers = people.column(release.group_column).to_numpy()
-    borders = np.flatnonzero(np.diff(numbers, append=-1)) + 1  # where each group ends
-    first, start = 0, 0
-    while first < release.groups:
-        last = max(int(np.searchsorted(borders, start + rows_per_part, side="right")), first + 1)
-        yield first, _cut(release, first, last)
-        first, start = last, int(borders[last - 1])
-
-
-def _cut(release: Release, first: int, last: int) -> Release:
-    """The groups from `first` to before `last` as a release of their own, numbered from 0."""
-    tables = dict(release.tables)
-    for name in set(tables) - set(SHARED) - {SETS}:
-        column = "group" if name == "implied" else release.group_column
-        numbers = tables[name].column(column).to_numpy()
-        start, end = np.searchsorted(numbers, [first, last]).tolist()
-        tables[name] = _renumber(tables[name].slice(start, end - start), [column], -first, False)
-    if SETS in tables:
-        tables |= _cut_sets(release, tables["release"], tables[SETS])
-    people = tables["quasi" if "quasi" in tables else "release"]
-    rows = Rows(people.num_rows, people.num_rows)
-    return replace(release, tables=tables, rows=rows, groups=last - first, receipt=None)
-
-
-def _cut_sets(release: Release, table: pa.Table, sets: pa.Table) -> dict[str, pa.Table]:
-    """The rows and sets of a part; the sets that its rows refer to are numbered from 0 in each column."""
-    kept = []
-    for name, box in box_columns(release.columns, release.group_column).items():
-        if box.set not in table.column_names:
-            continue
-        used = np.unique(table.column(box.set).drop_null().to_numpy())
-        mine = sets.filter(pc.equal(sets.column("column"), name))
-        mine = mine.filter(pc.is_in(mine.column("set"), pa.array(used, pa.int32())))
-        places = pa.array(np.searchsorted(used, mine.column("set").to_numpy()).astype(np.int32))
-        kept.append(mine.set_column(1, "set", places))
-        found = pc.index_in(table.column(box.set), pa.array(used, pa.int32()))
-        table = table.set_column(table.column_names.index(box.set), box.set, found)
-    return {"release": table, SETS: pa.concat_tables(kept).combine_chunks()}

@@ -8,6 +8,7 @@ from dataclasses import asdict
 
 import pyarrow as pa
 
+from hedgerow.arrays import is_numeric
 from hedgerow.release.release import Release
 from hedgerow.verify.parts import PARTED
 from hedgerow.verify.words import page_words
@@ -99,9 +100,9 @@ def _in_parts(page: str, release: Release, parts: int, help: str) -> str:
         page = page.replace(f'pd.read_parquet("{name}.parquet")', read)
         page = page.replace(f'read_parquet("{name}.parquet")', f'collect(open_dataset(Sys.glob("{file}")))')
     page = page.replace("```python\nimport pandas", "```python\nimport glob\n\nimport pandas")
-    told = _PARTS.format(parts=f"{parts:,} part{'' if parts == 1 else 's'}")
+    sentence = _PARTS.format(parts=f"{parts:,} part{'' if parts == 1 else 's'}")
     needs = "" if release.form.is_altered else _NEEDS[help]
-    return page.replace("What is in this folder\n", f"What is in this folder\n\n{told}{needs}\n\n", 1)
+    return page.replace("What is in this folder\n", f"What is in this folder\n\n{sentence}{needs}\n\n", 1)
 
 
 def what_was_done(release: Release) -> str:
@@ -124,16 +125,12 @@ def _weighting(release: Release) -> str:
     if weight is None or release.form.columns_apart:
         return ""
     kinds = {field.name: field.type for table in release.tables.values() for field in table.schema}
-    numbers = [name for name in release.columns.sensitive if name in kinds and _is_number(kinds[name])]
+    numbers = [name for name in release.columns.sensitive if name in kinds and is_numeric(kinds[name])]
     average = [f'a weighted average is\n`sum("{name}" * "{weight}") / sum("{weight}")`, ' for name in numbers[:1]]
     return (
         f"\nA row stands for as many people as its `{weight}` says: {''.join(average)}"
         f'the number of people is `sum("{weight}")`.\n'
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:

@@ -140,7 +140,8 @@ class Release:
     ) -> None:
         from hedgerow.query import help_table_of_part
         from hedgerow.release.bundle import checksum, refuse_seeded
-        from hedgerow.release.parts import seal, split_release, stage_bundle, write_part
+        from hedgerow.release.part_tables import split_release
+        from hedgerow.release.parts import seal, stage_bundle, write_part
         from hedgerow.verify.help import grids_of
 
         rows_per_part, help = how

@@ -1,7 +1,8 @@
 """Tables larger than memory: count values, decide on the counts, scatter rows into blocks, publish each block.
 
-`engine` says what an engine does; `duckdb` and `spark` are engines; `coding` gives columns codes that are the same in
-every block, and `dealing` deals rows to blocks by exact numbers.
+`engine` says what an engine does; `duckdb` and `spark` are engines, with `sources` of rows for the one, and
+`spark_tasks` and `spark_session` for the other; `coding` gives columns codes that are the same in every block, and
+`dealing` deals rows to blocks by exact numbers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, as_path
 from hedgerow.scale.engine import ScaleEngine
 
 __all__ = ["ENGINES", "available_memory", "column_names", "is_too_large", "open_engine", "read_memory", "table_bytes"]
@@ -49,11 +50,11 @@ def available_memory() -> int | None:
 
 def table_bytes(source: str | os.PathLike[str]) -> int | None:
     """About how many bytes a table of files takes in memory; None where that is not told without reading it."""
-    path = Path(source)
-    if path.suffix.lower() in (".csv", ".tsv") and path.is_file():
+    path = as_path(source)
+    if path.suffix.lower() in (".csv", ".tsv") and os.path.isfile(path):
         return path.stat().st_size
-    files = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not files or not all(file.is_file() and file.suffix in (".parquet", ".pq") for file in files):
+    files = sorted(path.rglob("*.parquet")) if os.path.isdir(path) else [path]
+    if not files or not all(os.path.isfile(file) and file.suffix in (".parquet", ".pq") for file in files):
         return None
     from pyarrow import parquet
 

@@ -21,6 +21,7 @@ from hedgerow.errors import Infeasible, InputError, SchemaError
 from hedgerow.scale.dealing import CHANGED
 from hedgerow.scale.engine import Distinct, ScaleEngine
 from hedgerow.schema import Schema
+from hedgerow.schema.schema import require_positive
 from hedgerow.table.encode import Encoded, encode
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
@@ -58,7 +59,7 @@ class CodedColumn:
         """The codes of a batch."""
         places = _by_place(values, self.raw) if self._is_narrow else None
         if places is None:
-            found = pc.index_in(values, value_set=self.raw)
+            found = pc.index_in(_without_negative_zero(values), value_set=self.raw)
             if found.null_count:
                 raise InputError(CHANGED)
             places = found.to_numpy()
@@ -71,6 +72,11 @@ class CodedColumn:
     def with_codes(self, codes: NDArray[np.int32]) -> Encoded:
         """Codes of some rows, with what they stand for in the whole table."""
         return Encoded(codes, self.domain, self.has_missing)
+
+
+def _without_negative_zero(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Floats without negative zero, which engines take for zero when they count, and hand out as it is."""
+    return pc.add(values, 0.0) if pa.types.is_floating(values.type) else values
 
 
 def _by_place(values: pa.ChunkedArray, raw: pa.Array) -> NDArray[np.int64] | None:
@@ -154,8 +160,7 @@ class Coder:
             if flat.column(name).null_count:
                 raise SchemaError(f"'{name}' has missing values and its policy is 'refuse'; fill them in.")
         for name in self.positive:
-            if (pc.min(flat.column(name)).as_py() or 1) <= 0:
-                raise SchemaError(f"'{name}' is a weight, and some of its values are not above zero; correct them.")
+            require_positive(name, flat.column(name))
         return [flat.column(name).cast(kind) for name, kind in self.wide.items()]
 
     def table(self, coded: pa.Table) -> Table:
@@ -250,6 +255,8 @@ def count_table(
     for name, column in columns.items():
         if name not in schema.identifier:
             own.check_missing(name, int(column.counts[-1]) if column.has_missing else 0)
+        if name in own.weight:
+            require_positive(name, column.domain, column.counts[: len(column.domain)])
     own.check(table, needs_sensitive=needs_sensitive)
     if missing := _suppressed_values(table, own, columns):
         engine.leave_out(missing)
@@ -310,7 +317,7 @@ def _code_columns(table: Table, found: Mapping[str, Distinct | None]) -> dict[st
         own = encode(table.arrow.column(name).slice(0, len(raw)))
         counts = np.zeros(own.size, np.int64)
         np.add.at(counts, own.codes, rows)
-        columns[name] = CodedColumn(raw, own.codes, own.domain, counts, own.has_missing)
+        columns[name] = CodedColumn(_without_negative_zero(raw), own.codes, own.domain, counts, own.has_missing)
     return columns
 
 

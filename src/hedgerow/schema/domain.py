@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
@@ -75,7 +76,7 @@ class Domain:
     @classmethod
     def of(cls, arrow_type: pa.DataType) -> Domain:
         """The domain that a column has when nobody declared one: open numbers and dates, any category otherwise."""
-        if pa.types.is_integer(arrow_type) or pa.types.is_floating(arrow_type) or pa.types.is_decimal(arrow_type):
+        if is_numeric(arrow_type):
             return cls("numeric")
         if pa.types.is_date(arrow_type) or pa.types.is_timestamp(arrow_type):
             return cls("date", step=1)
@@ -131,7 +132,7 @@ class Domain:
         count = (high - low) // step + 1
         if count > _MOST_VALUES:
             raise SchemaError(f"a domain of {count} values is too long to list; give a larger 'step'.")
-        return (_plain_number(low + i * step) for i in range(count))
+        return (plain_number(low + i * step) for i in range(count))
 
     def _membership(self) -> Callable[[Any], bool]:
         if self.kind in ("ordered", "nominal"):
@@ -164,7 +165,8 @@ def _between(value: Any, low: Any, high: Any) -> bool:
     return (low is None or low <= value) and (high is None or value <= high)
 
 
-def _plain_number(number: Fraction) -> int | float:
+def plain_number(number: Fraction) -> int | float:
+    """A whole number, or a float."""
     # A float stands for the shortest decimal that it prints, so the grid's values equal the column's.
     return int(number) if number.denominator == 1 else float(number)
 

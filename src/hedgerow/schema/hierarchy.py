@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.schema.domain import Domain
@@ -304,7 +305,7 @@ _DEEPEST = 64
 def _intervals(column: str, encoded: Encoded, widths: Sequence[str]) -> Lines:
     """Half-open intervals of several widths, each a multiple of the one before."""
     kind = encoded.domain.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not is_numeric(kind):
         raise SchemaError(f"'{column}' holds {kind}; intervals need numbers.")
     try:
         numbers = [float(width) for width in widths]

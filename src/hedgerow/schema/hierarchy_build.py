@@ -25,6 +25,7 @@ from typing import Any
 
 from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
+from hedgerow.schema.domain import plain_number
 from hedgerow.table.checks import BLANKS
 
 ROOT = "*"
@@ -111,7 +112,7 @@ def layers_of_width(values: Sequence[Any], width: Any, start: Any) -> list[list[
         raise SchemaError(f"'width' must give at most {MOST_CUTS:,} intervals over the values; give a larger one.")
     # Every level ends where the widest one ends, so that all levels cover the same range.
     end = first + steps * widths[-1]
-    return [[_readable(first + i * one) for i in range(int((end - first) / one) + 1)] for one in widths]
+    return [[plain_number(first + i * one) for i in range(int((end - first) / one) + 1)] for one in widths]
 
 
 def interval_tree(values: Sequence[Any], layers: Sequence[Sequence[Any]]) -> Branch:
@@ -164,10 +165,6 @@ def _number(value: object) -> Fraction:
         return as_fraction(value)
     except ValueError as error:
         raise SchemaError("intervals need finite numbers, or 'cuts' among texts or dates.") from error
-
-
-def _readable(number: Fraction) -> int | float:
-    return int(number) if number.denominator == 1 else float(number)
 
 
 def _comparable(value: Any) -> Any:

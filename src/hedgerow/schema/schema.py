@@ -10,10 +10,12 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
-from hedgerow.arrays import one_array
+from hedgerow.arrays import is_numeric, one_array
 from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
@@ -182,7 +184,7 @@ class Schema:
         for column in self.roles:
             self.check_missing(column, table.arrow.column(column).null_count)
         for column in self.weight:
-            _check_weight(column, table)
+            require_positive(column, table.arrow.column(column))
         for column, domain in self.domains.items():
             domain.check(column, table.encode(column).domain)
         for column, hierarchy in self.hierarchies.items():
@@ -216,7 +218,13 @@ class Schema:
 
     def check_missing(self, column: str, empty: int) -> None:
         """Raise SchemaError for a column with so many missing values, if its policy is to refuse them."""
-        if empty and self.missing_policy(column) == "refuse":
+        policy = self.missing_policy(column)
+        if empty and policy == "value" and column in self.weight:
+            raise SchemaError(
+                f"'{column}' is a weight and has {counted(empty, 'missing value')}, for which no number of people "
+                f"stands; fill them in, or declare missing={{'{column}': 'suppress'}}, --missing {column}=suppress."
+            )
+        if empty and policy == "refuse":
             raise SchemaError(
                 f"'{column}' has {counted(empty, 'missing value')} and its policy is 'refuse'; fill them in, or "
                 f"declare 'suppress' or 'value' instead: missing={{'{column}': 'suppress'}}, "
@@ -224,15 +232,12 @@ class Schema:
             )
 
 
-def _check_weight(column: str, table: Table) -> None:
-    """Refuse weights that are no positive numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    values = table.arrow.column(column)
-    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type) or pa.types.is_decimal(values.type)):
+def require_positive(column: str, values: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64] | None = None) -> None:
+    """Refuse weights that are no positive numbers; `rows` says how often each value occurs, if not once."""
+    if not is_numeric(values.type):
         raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")
-    if low := pc.sum(pc.less_equal(values, pa.scalar(0, values.type))).as_py():
+    is_low = pc.less_equal(values, pa.scalar(0, values.type))
+    if low := pc.sum(is_low if rows is None else pc.multiply(is_low.cast(pa.int64()), rows)).as_py():
         raise SchemaError(
             f"'{column}' is a weight, and {counted(low, 'of its values is', 'of its values are')} not above zero; "
             "leave these rows out, or give them a weight."

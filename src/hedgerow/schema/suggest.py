@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.exact import floats_of
 from hedgerow.schema.schema import Role
 
@@ -95,7 +96,7 @@ class _Column:
 
     @property
     def is_number(self) -> bool:
-        return bool(pa.types.is_integer(self.type) or pa.types.is_floating(self.type) or pa.types.is_decimal(self.type))
+        return is_numeric(self.type)
 
     @property
     def is_text(self) -> bool:

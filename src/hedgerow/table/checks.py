@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from hedgerow.errors import HedgerowError, InputError, ParameterError, is_interrupt, limit_reached
+from hedgerow.errors import HedgerowError, InputError, ParameterError, as_path, is_interrupt, limit_reached
 
 BLANKS = " \t"
 """What is dropped around a text: in files, frames, hierarchies, domains and knowledge alike."""
@@ -99,7 +99,7 @@ def _is_unicode(name: str) -> bool:
 
 def existing_file(path: str | PathLike[str]) -> Path:
     """The path, if it is a file that can be opened."""
-    file = Path(path)
+    file = as_path(path)
     reason = _trouble(file)
     if reason:
         raise InputError(f"'{file.name or path}' cannot be read: {reason}.")

@@ -39,7 +39,7 @@ def flatten(arrow: pa.Table, kind: str, *, borrow: bool = False) -> Table:
 
     `borrow` shares columns that are in that form already, for as long as nobody changes them; else they are copied.
     """
-    arrow = _without_index(arrow)
+    arrow = arrow.select(without_index(arrow.schema))
     names = arrow.column_names
     check_names(names)
     check_shape(arrow.num_rows, arrow.num_columns)
@@ -95,15 +95,15 @@ def _has_blanks(texts: pa.Array) -> bool:
     return False
 
 
-def _without_index(arrow: pa.Table) -> pa.Table:
-    """Drop the columns that pandas' metadata declares to be an index: an index is never published."""
-    metadata = (arrow.schema.metadata or {}).get(b"pandas")
+def without_index(schema: pa.Schema) -> list[int]:
+    """The places of the columns that pandas' metadata does not declare to be an index, which is never published."""
+    metadata = (schema.metadata or {}).get(b"pandas")
     try:
         declared = list(json.loads(metadata)["index_columns"]) if metadata else []
     except (ValueError, KeyError, TypeError):
         declared = []
     index = [name for name in declared if isinstance(name, str)]
-    return arrow.select([i for i, name in enumerate(arrow.column_names) if name not in index])
+    return [place for place, name in enumerate(schema.names) if name not in index]
 
 
 def _flat(column: pa.ChunkedArray, name: str, borrow: bool) -> pa.Array:
@@ -232,8 +232,10 @@ def _has_odd_floats(numbers: pa.Array) -> bool:
 
 
 def _decimals(array: pa.Array, name: str) -> pa.Array:
-    wide = isinstance(array.type, pa.Decimal256Type)
-    kind = pa.decimal128(min(array.type.precision, 38) if not wide else 38, array.type.scale)
+    """Decimals of up to 38 digits; thousands (a negative scale) are whole numbers here, as in every database."""
+    wide, thousands = isinstance(array.type, pa.Decimal256Type), max(-array.type.scale, 0)
+    digits = 38 if wide else min(array.type.precision + thousands, 38)
+    kind = pa.decimal128(digits, max(array.type.scale, 0))
     return attempt(lambda: array.cast(kind), f"Column '{name}' holds decimals of more than 38 digits; round them.")
 
 

@@ -6,11 +6,14 @@ An index is dropped and frames are never changed: what is read is copied, or bor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import datetime as dt
+from collections.abc import Callable, Mapping, Set
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import attempt, check_names
@@ -73,9 +76,46 @@ def _array(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
     sentence = f"Column '{name}' must hold values of one type: numbers, texts, truth values or dates."
     if isinstance(values, str | bytes):
         raise InputError(sentence)
+    if isinstance(values, Mapping | Set):
+        raise InputError(
+            f"Column '{name}' must be a list of values in the order of the rows; got {type(values).__name__}."
+        )
+    dtype = getattr(values, "dtype", None)
+    if dtype is None or str(dtype) == "object":
+        return _from_objects(attempt(lambda: list(values), sentence), name, sentence)
+    categories = getattr(dtype, "categories", None)
+    if categories is not None and str(categories.dtype) == "object":
+        _from_objects(list(categories), name, sentence)
     # Sparse columns of pandas have no Arrow form; the dense ones that they stand for do.
-    dense = values.astype(values.dtype.subtype) if "Sparse" in type(getattr(values, "dtype", None)).__name__ else values
+    dense = values.astype(dtype.subtype) if "Sparse" in type(dtype).__name__ else values
     return attempt(lambda: pa.array(dense, from_pandas=True), sentence)
+
+
+def _from_objects(values: list[Any], name: str, sentence: str) -> pa.Array:
+    """Python's values as an Arrow array, if they are of one kind.
+
+    Arrow alone would make a date of a number below a date, a day of a time, and 0 of a short float among whole numbers.
+    """
+    if len(set(map(type, values))) > 1:
+        values = [value.item() if isinstance(value, np.number | np.bool_) else value for value in values]
+    array = attempt(lambda: pa.array(values, from_pandas=True), sentence)
+    present = [value for value, is_there in zip(values, array.is_valid().to_pylist(), strict=True) if is_there]
+    if len({_kind_of(value) for value in present}) > 1:
+        raise InputError(sentence)
+    if any(getattr(value, "nanosecond", 0) for value in present):
+        raise InputError(f"Column '{name}' holds times finer than microseconds or beyond year 9999; round them.")
+    return array
+
+
+def _kind_of(value: Any) -> object:
+    """What may stand in one column: numbers of all types, local times, instants, and else one type alone."""
+    if isinstance(value, dt.datetime):
+        return dt.datetime, value.tzinfo is None
+    return next((kinds for kinds in _KINDS_OF_VALUES if isinstance(value, kinds)), type(value))
+
+
+_KINDS_OF_VALUES: tuple[tuple[type, ...], ...] = ((bool,), (int, float, np.number, Decimal), (str,), (dt.date,))
+"""In this order: a truth value is an int to Python."""
 
 
 def _from_polars(frame: Any) -> pa.Table:
@@ -106,7 +146,20 @@ def _from_duckdb(relation: Any) -> pa.Table:
 
     if not isinstance(relation, duckdb.DuckDBPyRelation):
         raise _not_a_table(relation)
-    return attempt(relation.to_arrow_table, "The DuckDB relation cannot be computed; is its connection still open?")
+    return arrow_of(relation, "The DuckDB relation cannot be computed; is its connection still open?")
+
+
+def arrow_of(relation: Any, sentence: str) -> pa.Table:
+    """A relation of DuckDB as an Arrow table; `sentence` says that it cannot be computed."""
+    found: pa.Table = attempt(relation.to_arrow_table, sentence)
+    for name, kind, column in zip(relation.columns, relation.types, found.columns, strict=True):
+        # DuckDB hands over the 16 bytes of these as a decimal of 38 digits, whatever they hold: 2^128 - 1 as -1.
+        if str(kind) in ("HUGEINT", "UHUGEINT"):
+            wide = f"Column '{name}' holds whole numbers of more than 38 digits; give them as text or in larger units."
+            attempt(lambda: column.validate(full=True), wide)  # noqa: B023
+            if str(kind) == "UHUGEINT" and pc.any(pc.less(column, 0)).as_py():
+                raise InputError(wide)
+    return found
 
 
 _READERS: dict[str, Callable[[Any], pa.Table]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from importlib import import_module
@@ -88,7 +89,7 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
     if is_database(str(path)):
         require_known("a table of a database", set(), asked)
         return _finish(read_database(str(path)), asked)
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         require_known("a folder of Parquet files", set(), asked)
         return _finish(read_folder(Path(path), **limit), asked)
     if Path(path).suffix.lower() in PACKED:

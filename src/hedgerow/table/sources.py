@@ -16,8 +16,9 @@ from typing import IO, Any
 import pyarrow as pa
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_size, existing_file
+from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file
 from hedgerow.table.flat import flatten
+from hedgerow.table.frames import arrow_of
 from hedgerow.table.table import Table
 
 PACKED = (".gz", ".zip", ".zst")
@@ -67,22 +68,26 @@ def _copy(stream: Any | IO[bytes], target: Path) -> None:
 
 def read_folder(folder: Path, *, max_cells: int = MAX_CELLS) -> Table:
     """Read all Parquet files of a folder, which have to have the same columns; `name=value` folders are columns."""
-    found = open_folder(folder)
+    found = open_parquet(folder)
     damaged = f"A Parquet file in '{folder.name}' is cut short or damaged."
     check_size(attempt(found.count_rows, damaged), len(found.schema), max_cells=max_cells)
     return flatten(attempt(found.to_table, damaged), "file")
 
 
-def open_folder(folder: Path) -> Any:
-    """The Parquet files of a folder as one table that is not read yet; refused where they differ in what they hold."""
-    from pyarrow import dataset
+def open_parquet(path: Path) -> Any:
+    """A Parquet file, or those of a folder, as one table that is not read yet; refused where the files differ."""
+    from pyarrow import dataset, parquet
 
-    files = sorted(str(file) for file in folder.rglob("*.parquet"))
+    folder = path if path.is_dir() else path.parent
+    files = sorted(str(file) for file in path.rglob("*.parquet")) if path.is_dir() else [str(existing_file(path))]
     if not files:
-        raise InputError(
-            f"'{folder.name or folder}' cannot be read: it is a folder without Parquet files; name a file."
-        )
-    damaged = f"A Parquet file in '{folder.name}' is cut short or damaged."
+        raise InputError(f"'{path.name or path}' cannot be read: it is a folder without Parquet files; name a file.")
+    damaged = (
+        f"A Parquet file in '{path.name}' is cut short or damaged."
+        if path.is_dir()
+        else f"'{path.name}' is not a whole Parquet file; it may be cut short or damaged."
+    )
+    check_names(attempt(lambda: parquet.read_schema(files[0]), damaged).names)
     found = attempt(
         lambda: dataset.dataset(files, format="parquet", partitioning="hive", partition_base_dir=str(folder)), damaged
     )
@@ -115,7 +120,7 @@ def _read_duckdb(file: Path, name: str) -> Table:
     opened = f"'{file.name}' cannot be opened as a DuckDB database; it may be damaged, newer, or in use elsewhere."
     missing = "The DuckDB database has no such table, or it cannot be read."
     with attempt(lambda: duckdb.connect(str(file), read_only=True), opened) as connection:
-        return flatten(attempt(lambda: connection.sql(f"SELECT * FROM {name}").to_arrow_table(), missing), "file")
+        return flatten(arrow_of(attempt(lambda: connection.sql(f"SELECT * FROM {name}"), missing), missing), "file")
 
 
 def _read_postgres(address: str, name: str) -> Table:

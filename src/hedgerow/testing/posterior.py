@@ -7,7 +7,7 @@ Guarantee  exact: every world, every outcome of the method's random draws, fract
 Cost       exact: worlds times outcomes of the random draws, a millisecond or three each; seven rows take seconds
 
 The adversary knows all open columns, which sensitive values there are (or a prior), and the method; sees a release
-without its order and group numbers; and applies Bayes' rule. Two yardsticks: the promise of the guarantee, and what the
+without its order and group numbers; and applies Bayes' rule. Two references: the promise of the guarantee, and what the
 release itself shows, which is the share of a value in the groups that a row may be in. A grouping that looks at nothing
 but the sensitive values and secret random numbers gives exactly what it shows, for rows and for pairs of rows.
 """

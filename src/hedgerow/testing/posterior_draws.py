@@ -114,15 +114,15 @@ class _Key:
 
     draws: _Draws
     ranking: list[_Key]
-    told: dict[int, int] = field(default_factory=dict)
+    answers: dict[int, int] = field(default_factory=dict)
 
     def place(self, places: int) -> int:
-        if self in self.ranking or self.told.keys() - {places}:
+        if self in self.ranking or self.answers.keys() - {places}:
             raise Uncountable("a key was asked two different questions")
-        if places not in self.told:
+        if places not in self.answers:
             shares = (Fraction(1, places),) * places
-            self.told[places] = self.draws.answer(shares) if places > 1 else 0
-        return self.told[places]
+            self.answers[places] = self.draws.answer(shares) if places > 1 else 0
+        return self.answers[places]
 
     def __rshift__(self, bits: Any) -> _Product:
         return _Product(self, 1, 64 - int(bits))
@@ -144,7 +144,7 @@ class _Key:
 
     def _rank(self) -> int:
         """Where the key stands among those of its draw that were compared so far; any place is equally likely."""
-        if self.told:
+        if self.answers:
             raise Uncountable("a key was asked two different questions")
         if not any(key is self for key in self.ranking):
             places = len(self.ranking) + 1

@@ -156,14 +156,14 @@ def _ke(release: Release) -> Promise:
 
 
 def _proximity(release: Release) -> Promise:
-    told = release.guarantee.parameters
-    below, above, share = (Fraction(told[name]) for name in ("below", "above", "relative"))
+    asked = release.guarantee.parameters
+    below, above, share = (Fraction(asked[name]) for name in ("below", "above", "relative"))
 
     def judge(chances: Chances, published: tuple[Any, ...]) -> Verdict:
         values = of_values(chances)
-        return _worst([_near(values, value, below, above, share, Fraction(1, int(told["m"]))) for value in values])
+        return _worst([_near(values, value, below, above, share, Fraction(1, int(asked["m"]))) for value in values])
 
-    return Promise(f"at most 1/{told['m']} near every value", judge)
+    return Promise(f"at most 1/{asked['m']} near every value", judge)
 
 
 def _near(
@@ -177,10 +177,10 @@ def _near(
 
 
 def _retention(release: Release) -> Promise:
-    told = release.guarantee.parameters
-    if "m" not in told:
+    asked = release.guarantee.parameters
+    if "m" not in asked:
         return _nothing(release)
-    cap, eps, relative = Fraction(1, int(told["m"])), Fraction(told["eps"]), bool(told["relative"])
+    cap, eps, relative = Fraction(1, int(asked["m"])), Fraction(asked["eps"]), bool(asked["relative"])
 
     def judge(chances: Chances, published: tuple[Any, ...]) -> Verdict:
         values = of_values(chances)
@@ -189,12 +189,12 @@ def _retention(release: Release) -> Promise:
         ends = (Fraction(0), Fraction(0), eps) if relative else (eps, eps, Fraction(0))
         return _worst([_near(values, value, *ends, cap) for value in published])
 
-    return Promise(f"at most 1/{told['m']} near the published value", judge)
+    return Promise(f"at most 1/{asked['m']} near the published value", judge)
 
 
 def _robust(release: Release) -> Promise:
-    told = release.guarantee.parameters
-    sets, cap = json.loads(str(told["protect"])), 1 / Fraction(told["r"])
+    asked = release.guarantee.parameters
+    sets, cap = json.loads(str(asked["protect"])), 1 / Fraction(asked["r"])
 
     def judge(chances: Chances, published: tuple[Any, ...]) -> Verdict:
         values = of_values(chances)
@@ -202,7 +202,7 @@ def _robust(release: Release) -> Promise:
         events = [tuple(value for value in values if value in one or str(value) in one) for one in protected]
         return _worst([(event, sum((values[value] for value in event), Fraction(0)), cap) for event in events])
 
-    return Promise(f"at most 1/({told['r']}) for every protected value", judge)
+    return Promise(f"at most 1/({asked['r']}) for every protected value", judge)
 
 
 def _target(release: Release) -> Promise:
@@ -235,9 +235,9 @@ def _inside(
 
 
 def _groupwise(release: Release) -> Promise:
-    told = release.guarantee.parameters
-    if "l" in told and told["diversity"] == "distinct":
-        return _possible(f"at least {told['l']} values stay possible", lambda values: len(values) >= int(told["l"]))
+    asked = release.guarantee.parameters
+    if "l" in asked and asked["diversity"] == "distinct":
+        return _possible(f"at least {asked['l']} values stay possible", lambda values: len(values) >= int(asked["l"]))
     caps = [(words, cap) for words, cap in _caps(release) if words]
     if not caps:
         return _nothing(release)
@@ -246,28 +246,28 @@ def _groupwise(release: Release) -> Promise:
 
 def _caps(release: Release) -> list[tuple[str, Callable[[Any], Fraction]]]:
     """The caps that the classic criteria put on the probability of a value; entropy and recursion put none."""
-    told, share = release.guarantee.parameters, _shares(release)
+    asked, share = release.guarantee.parameters, _shares(release)
     found: list[tuple[str, Callable[[Any], Fraction]]] = []
-    if told.get("diversity") == "frequency":
-        found.append((f"at most 1/{told['l']} for every value", lambda value: Fraction(1, int(told["l"]))))
-    if "alpha" in told:
-        found.append((f"at most {told['alpha']} for every value", lambda value: Fraction(told["alpha"])))
-    if "t" in told:
-        found.append((f"at most {told['t']} above its share", lambda value: share(value) + Fraction(told["t"])))
-    if "delta" in told:
-        factor = Fraction(math.exp(float(Fraction(told["delta"]))))
-        found.append((f"at most e^{told['delta']} times its share", lambda value: share(value) * factor))
-    if "beta" in told:
-        found.append((f"at most 1 + {told['beta']} times its share", lambda value: _likeness(share(value), told)))
-    if "presence_high" in told:
-        high = Fraction(told["presence_high"])
+    if asked.get("diversity") == "frequency":
+        found.append((f"at most 1/{asked['l']} for every value", lambda value: Fraction(1, int(asked["l"]))))
+    if "alpha" in asked:
+        found.append((f"at most {asked['alpha']} for every value", lambda value: Fraction(asked["alpha"])))
+    if "t" in asked:
+        found.append((f"at most {asked['t']} above its share", lambda value: share(value) + Fraction(asked["t"])))
+    if "delta" in asked:
+        factor = Fraction(math.exp(float(Fraction(asked["delta"]))))
+        found.append((f"at most e^{asked['delta']} times its share", lambda value: share(value) * factor))
+    if "beta" in asked:
+        found.append((f"at most 1 + {asked['beta']} times its share", lambda value: _likeness(share(value), asked)))
+    if "presence_high" in asked:
+        high = Fraction(asked["presence_high"])
         found.append((f"at most {high} for members", lambda value: high if value is True else Fraction(1)))
     return found
 
 
-def _likeness(share: Fraction, told: Mapping[str, int | str]) -> Fraction:
-    beta = Fraction(told["beta"])
-    gain = min(beta, Fraction(-math.log(share))) if told.get("enhanced") else beta
+def _likeness(share: Fraction, asked: Mapping[str, int | str]) -> Fraction:
+    beta = Fraction(asked["beta"])
+    gain = min(beta, Fraction(-math.log(share))) if asked.get("enhanced") else beta
     return share * (1 + gain)
 
 

@@ -79,11 +79,11 @@ def view_of(release: Release) -> ReleaseView:
     """Take order and group numbers off a release."""
     names = (*release.columns.quasi, *release.columns.plain)
     made, promised = release.made, release.guarantee
-    told = (sorted(made.parameters.items()), sorted(promised.parameters.items()), promised.promise, release.rows)
+    stated = (sorted(made.parameters.items()), sorted(promised.parameters.items()), promised.promise, release.rows)
     others = [release.tables[name].to_pydict() for name in ("target", "domain") if name in release.tables]
     # Shown groups hold values of many types, which have no order of their own; their text has.
     groups = tuple(sorted(_groups(release, names), key=repr))
-    return ReleaseView(release.form, names, groups, repr((told, others)))
+    return ReleaseView(release.form, names, groups, repr((stated, others)))
 
 
 def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:

@@ -12,6 +12,7 @@ adversary's knowledge gives to each row's value. Everything is a fraction; eight
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
     from hedgerow.release import Release
     from hedgerow.schema import Schema
-from collections import Counter
 
 Secret = tuple[Any, ...]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.query import Answer, ask
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
@@ -150,8 +151,7 @@ def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
 
 def _require_numbers(source: pa.Table, sensitive: str, workload: Workload) -> None:
     kind = source.schema.field(sensitive).type
-    is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    if not is_number and set(workload.aggregates) != {"count"}:
+    if not is_numeric(kind) and set(workload.aggregates) != {"count"}:
         raise ParameterError(f"'{sensitive}' holds no numbers, so that 'aggregates' must be [\"count\"].")
 
 

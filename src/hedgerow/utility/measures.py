@@ -18,7 +18,7 @@ RCE, the reconstruction error of a person with value v in a group of N rows, is
 
 Loss of generalization by the field's names: granularity [Iyengar 2002], precision [Sweeney 2002], non-uniform entropy
 [Gionis 2009], discernibility [Bayardo 2005], average class size [LeFevre 2006], ambiguity [Goldberger 2010]. Where ARX
-departs: docs/methods/measures.md. What is lost of a cell is told by its box: how many of the domain's values the box
+departs: docs/methods/measures.md. What is lost of a cell follows from its box: how many of the domain's values the box
 covers, and how many rows of the table have one of these. The domain is the hierarchy's where there is one, else the
 values that occur. A suppressed row loses everything. A box that may also be missing covers the whole domain.
 """
@@ -362,9 +362,9 @@ def _with_missing(
     """Boxes that may also be missing cover everything; those that are missing throughout cover that alone."""
     some = table.column(box.missing).to_numpy()
     alone = np.asarray(pc.equal(table.column(box.label), "missing").to_numpy(zero_copy_only=False), bool)
-    told = (1, max(int(counts[-1]), 1), 0)
+    gone = (1, max(int(counts[-1]), 1), 0)
     return _DomainBoxes(
-        *(np.where(alone, own, np.where(some, most, part)) for part, most, own in zip(boxes, whole, told, strict=True))
+        *(np.where(alone, own, np.where(some, most, part)) for part, most, own in zip(boxes, whole, gone, strict=True))
     )
 
 

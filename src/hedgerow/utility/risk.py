@@ -22,6 +22,20 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.verify.frequency import joint
 
+PROSECUTOR = {
+    "prosecutor risk, highest": "prosecutor_highest",
+    "prosecutor risk, average": "prosecutor_average",
+    "prosecutor: rows above {threshold:.0%}": "prosecutor_above_threshold",
+}
+"""Fields of `ClassRisk` by the names that summaries and certificates print."""
+
+JOURNALIST = {
+    "journalist risk, highest": "journalist_highest",
+    "journalist risk, average": "journalist_success",
+    "journalist: rows above {threshold:.0%}": "journalist_above_threshold",
+}
+"""The same where a population is known; without one these are the prosecutor's."""
+
 
 @dataclass(frozen=True)
 class ClassRisk:

@@ -8,7 +8,7 @@ The figures before publishing are about the table itself, and stay with its owne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -186,9 +186,8 @@ def _weighted_risk(sizes: Ints, sums: Floats) -> WeightedRisk:
     return WeightedRisk(expected / float(sizes.sum()), expected, float(risks.max()))
 
 
-def _from_table(release: Release, table: Table, population: Table, classes: Mapping[str, Ints]) -> dict[str, Floats]:
-    """Count the people of a population in the classes of the table, and in those of the release."""
-    quasi = release.columns.quasi
+def require_comparable(table: Table, population: Table, quasi: Sequence[str]) -> None:
+    """Raise SchemaError where the population lacks a quasi-identifier, or has it as another type."""
     if missing := [name for name in quasi if name not in population.names]:
         raise SchemaError(f"The population has no column '{missing[0]}'; it needs every quasi-identifier.")
     for name in quasi:
@@ -196,6 +195,12 @@ def _from_table(release: Release, table: Table, population: Table, classes: Mapp
             raise SchemaError(
                 f"'{name}' has another type in the population than in the table; declare it with --types."
             )
+
+
+def _from_table(release: Release, table: Table, population: Table, classes: Mapping[str, Ints]) -> dict[str, Floats]:
+    """Count the people of a population in the classes of the table, and in those of the release."""
+    quasi = release.columns.quasi
+    require_comparable(table, population, quasi)
     found = {"before": _with_equal_values(table.arrow, classes["before"], population, quasi)}
     published = _of_people(release)
     if release.form.has_boxes:

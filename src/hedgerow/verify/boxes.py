@@ -44,8 +44,8 @@ def check_boxes(release: PublishedRelease) -> str:
     follow = on_cores(lambda name: _check_box(release, name, starts, follows_own), boxes, rows=rows)
     named = [f"'{name}'" for name, follows in zip(boxes, follow, strict=True) if not follows]
     if release.whole is not None:
-        release.whole.seen |= set(named)
-        named = sorted(release.whole.seen)
+        release.whole.named |= set(named)
+        named = sorted(release.whole.named)
     told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
     told += "; that each end and value of a box is some row's is the owner's word" if least_boxes(release.made) else ""
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
@@ -58,6 +58,8 @@ def _check_box(release: PublishedRelease, name: str, starts: NDArray[np.int64], 
     if not all(_is_constant(table.column(part), follows_own) for part in parts):
         raise BrokenPromise(f"Rows of a group can be told apart by '{name}'.")
     gaps = _gaps(table, box, starts)
+    if gaps.any() and release.made.missing.get(name, "value") != "value":
+        raise BrokenPromise(f"'{name}' has missing values, which its policy rules out.")
     if box.set in parts:
         numbers, sets = _heads(table, box.set, starts), _listed_sets(release.tables[SETS], name)
         _check_sets(name, sets, numbers, gaps)
@@ -202,8 +204,10 @@ def _check_ends(name: str, low: pa.Array, high: pa.Array, gaps: NDArray[np.bool_
 def _check_sets(name: str, sets: _ListedSets, numbers: pa.Array, gaps: NDArray[np.bool_]) -> None:
     if (numbers.is_null().to_numpy(zero_copy_only=False) & ~gaps).any():
         raise BrokenPromise(f"A set of '{name}' is not named although no value is missing.")
-    if not np.array_equal(np.unique(numbers.drop_null().to_numpy(zero_copy_only=False)), sets.numbers):
-        raise BrokenPromise(f"The sets of '{name}' that rows refer to are not those that are listed.")
+    named = np.unique(numbers.drop_null().to_numpy(zero_copy_only=False))
+    # Readers count rows by the numbers of their sets, of which no group has two.
+    if not np.array_equal(named, sets.numbers) or not ((named >= 0) & (named < len(numbers))).all():
+        raise BrokenPromise(f"The sets of '{name}' that rows refer to are not those that are listed, from 0 on.")
     owners = np.repeat(np.arange(len(sets.sizes)), sets.sizes)
     twice = pc.equal(sets.values[1:], sets.values[:-1]).fill_null(False).to_numpy(False) & (owners[1:] == owners[:-1])
     if sets.values.null_count or twice.any():

@@ -212,27 +212,45 @@ def check_graph_structure(release: PublishedGraph) -> str:
     extra = dict.fromkeys(edges.column_names) if "edge_k" in parameters else {}
     check_table(edges, {**extra, "left_node": _INT, "right_node": _INT})
     check_graph_made(release.made, edges)
+    linked = []
     for side, key, group in zip(SIDES, release.keys, release.group_columns, strict=True):
         check_table(release.tables[f"{side}_nodes"], {"node": _INT, "group": _INT})
         entities = release.tables[side]
         if key == group or not {key, group} <= set(entities.column_names):
             raise BrokenPromise(f"The {side} entities have no keys or no groups.")
         check_table(entities, dict.fromkeys(entities.column_names) | {group: _INT})
-        _check_hubs(release, side, group)
+        linked.append(_check_hubs(release, side, group))
+        _check_keys([release.tables[name].column(key) for name in (side, f"{side}_hubs") if name in release.tables])
+    hubs, pairs = [len(links) for links in linked], sum(map(sum, linked))
+    # A pair of two hubs is a link of both.
+    if any(hubs) and not (
+        hubs == [parameters[name] for name in HUBS]
+        and pairs - hubs[0] * hubs[1] <= int(parameters["hub_links"]) <= pairs
+    ):
+        raise BrokenPromise("The entities that were set aside, or the pairs that they joined, are not those stated.")
     return "tables of a grouped graph, no metadata; nodes have nothing but numbers"
 
 
-def _check_hubs(release: PublishedGraph, side: str, group: str) -> None:
+def _check_keys(columns: list[pa.ChunkedArray]) -> None:
+    """Who is listed twice hides among fewer others than there are rows."""
+    keys = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+    if keys.null_count or len(keys.unique()) < len(keys) or not len(columns[0]):
+        raise BrokenPromise("A side has no entities, or some without a key or with that of another.")
+
+
+def _check_hubs(release: PublishedGraph, side: str, group: str) -> list[int]:
     """Entities that were set aside have the columns of the others, and their number of links instead of a group."""
     name = f"{side}_hubs"
     if name not in release.tables:
-        return
+        return []
     hubs, entities = release.tables[name], release.tables[side]
     wanted = {field.name: field.type for field in entities.schema if field.name != group}
     links = next((column for column in hubs.column_names if column not in wanted), "")
     check_table(hubs, {**wanted, links: pa.int64()})
-    if hubs.num_rows != release.guarantee.parameters.get(name) or hubs.column(links).null_count:
+    numbers: list[int] = hubs.column(links).drop_null().to_pylist()
+    if [release.guarantee.parameters.get(name), len(numbers)] != [hubs.num_rows] * 2 or min(numbers, default=0) < 0:
         raise BrokenPromise(f"The {side} entities that were set aside are not as many as stated.")
+    return numbers
 
 
 def _is_size(value: object, *, least: int = 1) -> bool:

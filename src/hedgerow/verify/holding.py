@@ -23,7 +23,7 @@ from typing import Generic, TypeVar
 
 import pyarrow as pa
 
-from hedgerow.errors import BrokenPromise, BundleError, counted
+from hedgerow.errors import BrokenPromise, BundleError, as_path, counted
 from hedgerow.verify.manifest import Manifest, PartsManifest, decode, release_of
 from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.parts import PartsBundle, concat_parts
@@ -145,12 +145,12 @@ class Held:
 @contextmanager
 def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
     """Open a bundle's folder and files for as long as the block lasts; raise BundleError where there is none."""
-    target = Path(path).absolute()
+    target = as_path(path).absolute()
     with ExitStack() as stack:
         try:
             bundle = _hold_all(target, stack)
         except (FileNotFoundError, NotADirectoryError):
-            reason = f"it has no {MANIFEST}" if target.exists() else "there is no such folder"
+            reason = f"it has no {MANIFEST}" if os.path.exists(target) else "there is no such folder"
             raise BundleError(f"'{target.name}' is not a hedgerow bundle: {reason}.") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "no file has such a name"
@@ -234,7 +234,7 @@ def _require(name: str, fits: bool) -> None:
 def folder_to_read(target: Path) -> Path:
     """Return the folder to read for `target`: itself, or the old one that a crash left aside."""
     aside = place_aside(target)
-    return aside if not target.exists() and aside.exists() else target
+    return aside if not os.path.exists(target) and os.path.exists(aside) else target
 
 
 def place_aside(target: Path) -> Path:

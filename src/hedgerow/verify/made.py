@@ -54,6 +54,9 @@ def check_made(release: PublishedRelease, *, has_boxes: bool) -> None:
             raise BrokenPromise(f"'{LEAST}' does not list columns that are published as boxes.")
     if "weight" in said:
         _check_weight(release, said["weight"])
+    for name in (name for name, policy in made.missing.items() if policy != "value"):
+        if any(name in table.column_names and table.column(name).null_count for table in release.tables.values()):
+            raise BrokenPromise(f"'{name}' has missing values, which its policy rules out.")
 
 
 def _check_method(made: Made) -> None:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BrokenPromise
+from hedgerow.exact import fraction_text
 
 __all__ = ["CRITERIA", "check_parameters", "is_columns", "is_number", "is_whole"]
 
@@ -32,8 +33,11 @@ Rule = Callable[[object], bool]
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a text that holds a decimal or a ratio of limited length."""
-    return isinstance(value, str) and bool(_NUMBER.fullmatch(value))
+    """Tell whether a value is a text that holds a decimal or a ratio of limited length, as a fraction is written."""
+    if not isinstance(value, str) or not _NUMBER.fullmatch(value):
+        return False
+    exact = Fraction(value)
+    return value in (fraction_text(exact), str(exact))
 
 
 def is_whole(least: int, most: int = _MOST_WHOLE) -> Rule:
@@ -132,7 +136,7 @@ CRITERIA: dict[str, tuple[dict[str, Rule], dict[str, Rule]]] = {
         },
         {},
     ),
-    "rank-swap": ({}, {"window of '{}'": is_whole(1), "unchanged": is_columns}),
+    "rank-swap": ({"window of '{}'": is_whole(1)}, {"unchanged": is_columns}),
     "retention": (
         {"p": _number(least=0, most=1)},
         {"m": is_whole(2), "eps": _number(least=0), "relative": is_whole(0, 1)},
@@ -158,12 +162,9 @@ def check_parameters(criterion: str, parameters: Mapping[str, object], columns: 
     """Raise BrokenPromise unless a criterion of these columns has its own parameters, no others, all in range."""
     if criterion not in CRITERIA:
         raise BrokenPromise("The release promises a criterion that this version cannot verify.")
-    needed, others = CRITERIA[criterion]
-    possible = {
-        name.format(column): rule for name, rule in others.items() for column in (columns if "{}" in name else ("",))
-    }
+    needed, possible = (_by_column(rules, columns) for rules in CRITERIA[criterion])
     if missing := sorted(needed.keys() - parameters.keys()):
-        raise BrokenPromise(f"The guarantee names no '{missing[0]}', which its criterion needs.")
+        raise BrokenPromise(f"The guarantee names no '{_text_of(missing[0])}', which its criterion needs.")
     for name, value in parameters.items():
         rule = needed.get(name) or possible.get(name)
         if rule is None:
@@ -175,6 +176,12 @@ def check_parameters(criterion: str, parameters: Mapping[str, object], columns: 
             raise BrokenPromise(f"The guarantee's '{one}' and '{other}' must come together.")
     if criterion == "groupwise":
         _check_l(parameters)
+
+
+def _by_column(rules: Mapping[str, Rule], columns: Sequence[str]) -> dict[str, Rule]:
+    return {
+        name.format(column): rule for name, rule in rules.items() for column in (columns if "{}" in name else ("",))
+    }
 
 
 def _text_of(name: str) -> str:

@@ -149,7 +149,7 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
         return table
     except MemoryError:
         raise
-    except (pa.ArrowException, OSError, OverflowError, ValueError, KeyError, TypeError):
+    except (pa.ArrowException, OSError, OverflowError, ValueError, LookupError, TypeError, AttributeError):
         raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
 
 
@@ -182,8 +182,9 @@ def _checked_footer(content: bytes) -> Struct:
     _require(end == len(content) - 8 and set(footer) <= {1, 2, 3, 4, 6, 7}, "the footer holds metadata")
     _require(bool(_WRITER.fullmatch(footer[6])), "another program wrote it")
     root, *columns = footer[2]
-    _require(root.get(5) == len(columns) <= _MOST_COLUMNS and 1 not in root, "columns are nested")
+    _require(root.get(5) == len(columns) <= _MOST_COLUMNS and set(root) <= {3, 4, 5}, "columns are nested")
     for column in columns:
+        _require(set(column) <= {*range(1, 9), 10}, "a column carries metadata")
         _require(column[1] in _PHYSICAL and column[3] in (0, 1) and not column.get(5), "columns are nested")
     for group in footer[4]:
         _require(set(group) <= {1, 2, 3, 5, 6, 7}, "a part says that it is sorted")
@@ -209,7 +210,7 @@ def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:
     """One column of one part lies inside the file, and is of the column's type and length."""
     _require(set(chunk) <= {2, 3}, "a column is in another file, or has an index or a key")
     about = chunk[3]
-    _require(8 not in about and 14 not in about and 10 not in about, "a column carries metadata")
+    _require(set(about) <= {*range(1, 8), 9, 11, 12, 13, 16}, "a column carries metadata")
     _require(about[1] == column[1] and about[3] == [column[4]] and about[5] == rows, "a column is another one")
     _require(about[4] in _CODECS, "a compression that we do not use")
     start = _first_page(about)
@@ -236,6 +237,7 @@ def _checked_pages(content: bytes, footer: Struct) -> Iterator[int]:
                 _require(kind == _DATA or (kind == _DICTIONARY and is_first), "a page of another kind")
                 _require(packed >= 0 and 0 <= unpacked <= _LARGEST_PAGE, "a page is too large")
                 inside = header[5 if kind == _DATA else 7]
+                _require(len(header) == 4 and set(inside) <= {*range(1, 6)}, "a page carries metadata")
                 _require(inside[1] >= 0, "a page has fewer than no values")
                 values += inside[1] if kind == _DATA else 0
                 # A dictionary has as many entries as it has bytes at most, whatever it says.

@@ -270,7 +270,7 @@ def _check_named(parts: PartsBundle, whole: Whole) -> None:
     if not layout_of(release_of(parts.manifest, {})).has_boxes:
         return
     for name in parts.manifest.columns.quasi:
-        if f"'{name}'" in whole.seen:
+        if f"'{name}'" in whole.named:
             names: dict[object, str | None] = {}
             for number in range(len(parts)):
                 check_names(parts.read(number)[0], name, names)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import one_array
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.structure import group_starts
-from hedgerow.verify.values import PublishedRelease, is_end, spread
+from hedgerow.verify.values import PublishedRelease, is_end, spread, total
 
 __all__ = ["check_robust", "sensitive_values"]
 
@@ -40,7 +40,8 @@ def check_robust(release: PublishedRelease) -> str:
     most = np.array([int(size) * r.denominator // r.numerator for size in sizes.tolist()])
     by_code = np.argsort(codes, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(codes, minlength=len(values.dictionary))))
-    for inside in _protected_codes(release, values.dictionary, ends):
+    protected = _protected_codes(release, values.dictionary, ends)
+    for inside in protected:
         if not inside:  # its values are in other parts
             continue
         rows = np.concatenate([by_code[ends[code] : ends[code + 1]] for code in inside])
@@ -50,11 +51,24 @@ def check_robust(release: PublishedRelease) -> str:
                 f"{counted(crowded, 'group holds', 'groups hold')} a protected value in more than {1 / r} of their "
                 "rows."
             )
+    _check_counts(release, np.diff(ends), sorted({code for inside in protected for code in inside}))
     number, rows_told = spread(release, sizes)
     return (
         f"in each of {number} ({rows_told} rows) no protected value fills more than {1 / r}; the adversary's "
         "probabilities, which are not published, were checked by the owner and can be by whoever knows them"
     )
+
+
+def _check_counts(release: PublishedRelease, counts: NDArray[np.int64], protected: list[int]) -> None:
+    """Rows with a protected value are those that are published and those that were suppressed because of it."""
+    stated = {name: int(release.guarantee.parameters[name]) for name in ("suppressed", "protected", "unprotected")}
+    found = total(release, "protected", int(counts[protected].sum()))
+    rows = release.rows if release.whole is None else release.whole.rows
+    if len(protected) < len(counts) and not stated["unprotected"]:
+        raise BrokenPromise("Values are published that are not protected, and the guarantee says that there are none.")
+    is_off = is_end(release) and found + stated["suppressed"] != stated["protected"]
+    if is_off or stated["suppressed"] > rows.suppressed:
+        raise BrokenPromise("The numbers of rows with a protected value are not those that the guarantee says.")
 
 
 def _protected_codes(release: PublishedRelease, values: pa.Array, ends: NDArray[np.int64]) -> list[list[int]]:
@@ -64,10 +78,10 @@ def _protected_codes(release: PublishedRelease, values: pa.Array, ends: NDArray[
         return [[code] for code in range(len(values))]
     numbers = {str(value): code for code, value in enumerate(values.to_pylist())}
     found = [[numbers[value] for value in set(named) if value in numbers] for named in sets]
-    met = {str(n) for n, inside in enumerate(found) if inside}
+    met = {n for n, inside in enumerate(found) if inside}
     if release.whole is not None:
-        release.whole.seen |= met
-        met = release.whole.seen
+        release.whole.met |= met
+        met = release.whole.met
     if is_end(release) and len(met) < len(found):
         raise BrokenPromise("A protected set has no value that is published, so that nothing is promised of it.")
     if sum(int(ends[code + 1] - ends[code]) for inside in found for code in inside) > _MOST_COUNTED:
@@ -79,9 +93,6 @@ def sensitive_values(release: PublishedRelease) -> tuple[pa.DictionaryArray, NDA
     """The values of the one sensitive column, group after group, and the borders of the groups."""
     table = release.tables["sensitive" if "sensitive" in release.tables else "release"]
     column = table.column(release.columns.sensitive[0])
-    if column.null_count or len(release.columns.sensitive) != 1:
-        raise BrokenPromise("r-robustness speaks of one sensitive column without missing values.")
-    starts = group_starts(table, release)
-    if "quasi" in release.tables and not np.array_equal(group_starts(release.tables["quasi"], release), starts):
-        raise BrokenPromise("The two published tables do not have the same groups.")
-    return one_array(column).dictionary_encode(), np.append(starts, table.num_rows)
+    if column.null_count:
+        raise BrokenPromise("r-robustness speaks of a sensitive column without missing values.")
+    return one_array(column).dictionary_encode(), np.append(group_starts(table, release), table.num_rows)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.errors import BrokenPromise, SchemaError
@@ -40,6 +41,8 @@ TABLES = ("release", "quasi", "sensitive", "sets", "target", "implied", "propert
 """Every table that a bundle can hold; no other name is ever looked at."""
 
 _BLOCK = 1 << 18
+_FIRST_DAY, _END = -719_162, 2_932_897
+_DAY = 86_400_000_000
 _MOST_COLUMNS = 10_000
 _LONGEST_NAME = 10_000
 _INT, _LONG, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
@@ -109,6 +112,8 @@ def check_table(table: pa.Table, expected: Mapping[str, pa.DataType | None]) -> 
             raise BrokenPromise(f"'{name}' is of a type that it cannot have in a release.")
         if pa.types.is_floating(column.type):
             _check_floats(name, column)
+        elif pa.types.is_temporal(column.type):
+            _check_dates(name, column)
 
 
 def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64]:
@@ -147,6 +152,14 @@ def _check_floats(name: str, column: pa.ChunkedArray) -> None:
             numbers = chunk.to_numpy(zero_copy_only=False)
             if not np.isfinite(numbers).all() or (np.signbit(numbers) & (numbers == 0.0)).any():
                 raise BrokenPromise(f"'{name}' holds a number that is not finite, or a negative zero.")
+
+
+def _check_dates(name: str, column: pa.ChunkedArray) -> None:
+    """Python, SQL and ISO 8601 can all tell the years 1 to 9999."""
+    unit, kind = (1, pa.int32()) if pa.types.is_date32(column.type) else (_DAY, pa.int64())
+    ends = pc.min_max(column.cast(kind)).as_py()
+    if ends["min"] is not None and not _FIRST_DAY * unit <= ends["min"] <= ends["max"] < _END * unit:
+        raise BrokenPromise(f"'{name}' holds dates outside the years 1 to 9999.")
 
 
 def _check_claims(release: PublishedRelease) -> None:
@@ -214,10 +227,12 @@ def _check_counts(release: PublishedRelease) -> None:
 
 
 def _check_groups(release: PublishedRelease) -> None:
-    """Every table lists the same groups, one after the other: arrays are as long as their numbers say."""
-    for name in ("release", "quasi", "sensitive") if release.group_column else ():
-        if name in release.tables:
-            group_starts(release.tables[name], release)
+    """Every table lists the same groups, one after the other, and without fakes of the same sizes."""
+    names = [name for name in ("release", "quasi", "sensitive") if release.group_column and name in release.tables]
+    tables = [release.tables[name] for name in names]
+    borders = [np.append(group_starts(table, release), table.num_rows) for table in tables]
+    if not layout_of(release).may_have_fakes and not all(np.array_equal(borders[0], other) for other in borders[1:]):
+        raise BrokenPromise("The two published tables do not have the same groups.")
 
 
 def expected_columns(release: PublishedRelease) -> Expected:

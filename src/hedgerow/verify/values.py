@@ -146,8 +146,8 @@ class Whole:
     """What is known of all parts of a release while they are verified one after the other.
 
     `overall` has, for each sensitive column whose distribution matters, its distinct values, ascending, and how often
-    each occurs, missing last; `grids` the units of numbers. Checks add up what they see in `numbers`, `least`, `most`
-    and `seen`; what the release declares of all parts is compared at the last one.
+    each occurs, missing last; `grids` the units of numbers. Checks add up what they see in `numbers`, `least`, `most`,
+    `named` and `met`; what the release declares of all parts is compared at the last one.
     """
 
     rows: Rows
@@ -157,7 +157,8 @@ class Whole:
     numbers: Counter[str] = field(default_factory=Counter)
     least: int = 2**63
     most: int = 0
-    seen: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
+    met: set[int] = field(default_factory=set)
     help_types: str = ""
     rare: Counter[tuple[object, ...]] = field(default_factory=Counter)
 

@@ -204,3 +204,14 @@ def test_numbers_in_steps_of_ten_have_no_help_columns(tmp_path, parts):
     assert help_table(release).column_names == ["group", "hits", "size"]
     release.save(tmp_path / "out", **parts)
     verify_bundle(tmp_path / "out")
+
+
+@pytest.mark.parametrize(
+    "counted", ["nullif(pay, 4)", "CASE WHEN pay IS NULL THEN 1 END", "CASE WHEN pay > 2 THEN 1 END", "ln(pay - 2)"]
+)
+def test_what_is_computed_from_a_subdomain_may_be_missing(counted):
+    """No row has a value to compute it from, so that it is not counted as if all rows had one."""
+    release = hr.TargetDistribution(TREE).publish(TABLE, SCHEMA)
+    for engine in ("arrays", "duckdb"):
+        with pytest.raises(hr.QueryError, match="over subdomains expressions of the sensitive column have no bound"):
+            connect(release, engine).ask(f"SELECT count({counted}) FROM release")

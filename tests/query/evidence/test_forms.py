@@ -1,6 +1,8 @@
 """Every form: the papers' worked answers, and every table that a small release may come from."""
 
 import dataclasses
+import random
+from datetime import date
 
 import numpy as np
 import pyarrow as pa
@@ -256,3 +258,22 @@ def test_counts_under_retention_are_inverted_in_every_cell():
                 condition = " AND ".join(f"{key} = {row[f'k{place}']}" for place, key in enumerate(keys))
                 again = session.ask(f"SELECT count(*) FROM release WHERE {condition}").expected
                 assert row["n"] == pytest.approx(again)
+
+
+@pytest.mark.parametrize("form", ["permuted", "separated", "scattered"])
+@pytest.mark.parametrize("kind", ["texts", "dates", "truths"])
+def test_discrete_quantiles_take_whatever_has_an_order(form, kind):
+    """The least and the greatest of all tables, over texts, dates and truth values."""
+    rng = random.Random(f"{form} {kind}")
+    days = [date(2020, 2, day) for day in (1, 28, 29)]
+    values = {"texts": ["a", "B", "é", ""], "dates": days, "truths": [True, False]}
+    for _ in range(6):
+        columns = {"a": [rng.randrange(3) for _ in range(6)], "s": [rng.choice(values[kind]) for _ in range(6)]}
+        whole = release_of(columns, [0, 0, 0, 1, 1, 1], sensitive="s")
+        fraction = rng.choice(["0.1", "0.5", "0.75", "1"])
+        found = connect(FORMS[form](whole)).ask(f"SELECT quantile_disc(s, {fraction}) FROM release WHERE a < 2")
+        asked = possible_answers(whole, form, f"quantile_disc(s, {fraction})", "a < 2")
+        every = [one for one in asked if one is not None]
+        if every:
+            assert (found.lower, found.upper) == (min(every), max(every))
+            assert found.reached

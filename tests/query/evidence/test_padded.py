@@ -15,7 +15,8 @@ from hedgerow.release.forms.padded import PADDED
 
 QUESTIONS = [
     "count(*)", "count(pay)", "sum(pay)", "avg(pay)", "min(pay)", "max(pay)", "median(pay)", "var_pop(pay)",
-    "count(DISTINCT pay)", "sum(pay * 2 + 1)", "sum(age)", "max(age)",
+    "count(DISTINCT pay)", "sum(pay * 2 + 1)", "sum(age)", "max(age)", "count(nullif(pay, 4))",
+    "count(CASE WHEN pay > 3 THEN 1 END)", "avg(nullif(pay, 4))", "median(CASE WHEN pay < 4 THEN pay END)",
 ]  # fmt: skip
 CONDITIONS = ["", "WHERE age >= 2", "WHERE pay > 3", "WHERE age >= 2 AND pay IN (1, 4, 6)", "WHERE age < 2 OR pay > 4"]
 

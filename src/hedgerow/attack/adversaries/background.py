@@ -66,7 +66,7 @@ def background(
     register: pa.Table | None = None,
     keys: Keys = system_keys,
 ) -> Background:
-    """Attack a release of any method; `register` tells quasi-identifiers and groups where the release does not."""
+    """Attack a release of any method; `register` gives quasi-identifiers and groups where the release does not."""
     column = release.columns.sensitive.index(knowledge.column)
     name = release.columns.sensitive[column]
     hidden = release.tables["sensitive" if "sensitive" in release.tables else "release"]

@@ -69,19 +69,19 @@ def _values_inside(column: CandidateColumn, values: Floats, low: Floats, high: F
 
 @dataclass(frozen=True, eq=False)
 class LevelEvidence:
-    """`failing` is the chance, beforehand, that the finer level fails; `odds[b]` are those in box b after it did."""
+    """`failing` is the prior probability that the finer level fails; `odds[b]` those in box b given that."""
 
     failing: float
     odds: tuple[Floats, ...]
 
     @property
     def bits(self) -> float:
-        """What the choice of the level tells about all rows together."""
+        """How many bits the choice of the level reveals about all rows together."""
         return float(-np.log2(self.failing)) + 0.0
 
 
 def weigh_parts(sizes: Sequence[int], odds: Sequence[Floats], k: int) -> LevelEvidence:
-    """Weigh the parts of boxes of `sizes[b]` rows anew; `odds[b]` are those of the parts of box b beforehand."""
+    """Update the probabilities of the parts of boxes of `sizes[b]` rows; `odds[b]` are the prior ones in box b."""
     bound = np.prod([_bound(rows, shares, k) for rows, shares in zip(sizes, odds, strict=True)])
     if bound < NEGLIGIBLE:
         return LevelEvidence(1.0, tuple(odds))

@@ -46,7 +46,7 @@ def linking(release: Release) -> Linking:
 
 
 def linking_of(seen: Beliefs) -> Linking:
-    """Attack with what each group tells."""
+    """Attack with what each group reveals."""
     best = np.maximum.reduceat(seen.shares, seen.starts[:-1])
     return Linking(
         column=seen.column,

@@ -29,7 +29,7 @@ def support(seen: Beliefs, where: Placement, truth: Ints) -> Floats:
 
 
 def count_right_sides(members: Floats, others: Floats, keys: NDArray[np.uint64]) -> int:
-    """Count who is put on the right side when the better supported half is said to be published; ties at random."""
+    """Count right decisions if the better supported half is called published; ties are broken at random."""
     scores = np.concatenate((members, others))
     order = np.lexsort((keys, scores))
     said = np.zeros(len(scores), bool)

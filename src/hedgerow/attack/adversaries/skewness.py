@@ -36,7 +36,7 @@ class Skewness:
 
 
 def skewness(seen: Beliefs) -> Skewness:
-    """Attack with what each group tells; of several values that grow alike the more frequent one is guessed."""
+    """Attack with what each group reveals; ties go to the more frequent value."""
     usual = seen.overall[seen.values]
     order = np.lexsort((seen.shares, seen.shares / usual, seen.owners))
     picked = order[seen.starts[1:] - 1]
@@ -51,7 +51,7 @@ def skewness(seen: Beliefs) -> Skewness:
 
 
 def most_skewed(release: Release, usual: Floats) -> Floats | None:
-    """The largest share in a group, by the guarantee, of values whose share in the table is `usual`; None without."""
+    """The largest share of each value in a group, by the guarantee, given its share in the table; None without one."""
     parameters = release.guarantee.parameters
     caps = []
     if "t" in parameters and parameters.get("distance") == "equal":

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import Infeasible, ParameterError, counted
 from hedgerow.exact import MAX_TICK, as_fraction, column_numbers
+from hedgerow.partition.walk.chain import Polytope, System
 from hedgerow.partition.walk.segments import (
     Grid,
     Localities,
@@ -49,9 +50,6 @@ from hedgerow.randomness import Keys
 if TYPE_CHECKING:
     from hedgerow.schema import Domain
     from hedgerow.table import Encoded
-from collections.abc import Iterator
-
-from hedgerow.partition.walk.chain import Polytope, System
 
 
 @dataclass(frozen=True)

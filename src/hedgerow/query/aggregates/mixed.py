@@ -29,6 +29,7 @@ from hedgerow.query.evidence.groups import Floats, Ints, means, totals
 
 __all__ = [
     "LARGEST_WORK",
+    "AddedPairs",
     "MixedBounds",
     "Pairs",
     "average_of_pairs",
@@ -196,6 +197,33 @@ def ratio_of_pairs(pairs: Pairs, by: Ints) -> MixedBounds:
     upper, high_reached = _least_ratio(negate(pairs), by)
     reached = [a and b and pairs.is_sharp for a, b in zip(low_reached, high_reached, strict=True)]
     return MixedBounds(lower, [None if end is None else -end for end in upper], reached)
+
+
+@dataclass(frozen=True, eq=False)
+class AddedPairs:
+    """What COUNT, SUM and AVG ask about pairs."""
+
+    pairs: Pairs
+
+    def numbers(self) -> MixedBounds:
+        """The least and the most pairs that count."""
+        return count_of_pairs(self.pairs)
+
+    def sums(self) -> MixedBounds:
+        """The least and the greatest total."""
+        return sum_of_pairs(self.pairs)
+
+    def averages(self) -> MixedBounds:
+        """The least and the greatest ratio of total and number."""
+        return average_of_pairs(self.pairs)
+
+    def expect(self, minus: Floats | None = None) -> tuple[Floats, Floats]:
+        """Mean and variance per cell of the total; `minus` is taken off pairs that count."""
+        return expect_pairs(self.pairs, minus)
+
+    def expect_number(self) -> tuple[Floats, Floats]:
+        """Mean and variance per cell of the number of pairs that count."""
+        return expect_pairs(ones_of(self.pairs))
 
 
 def _are_empty(pairs: Pairs) -> list[bool]:

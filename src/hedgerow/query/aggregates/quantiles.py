@@ -238,4 +238,4 @@ def _discrete(evidence: Evidence, fraction: Fraction | None) -> tuple[Interval, 
 
 
 QUANTILE_CONT = Aggregator("quantile_cont", Gives.MEAN, _continuous)
-QUANTILE_DISC = Aggregator("quantile_disc", Gives.VALUE, _discrete)
+QUANTILE_DISC = Aggregator("quantile_disc", Gives.VALUE, _discrete, takes_any=True)

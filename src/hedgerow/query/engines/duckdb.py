@@ -74,11 +74,12 @@ class DuckDBEngine:
         self.connection.unregister("arriving")
 
     def run(self, bound: Bound) -> Result:
-        """Answer a bound question."""
+        """Answer a bound question; several threads may ask, for each question has a cursor of its own."""
         try:
             if is_plain(self._release, self._view, bound):
                 statement = parts_sql(self._view, bound, self._release.group_column, self._layout)
-                rows = self.connection.execute(statement).fetchall()
+                with self.connection.cursor() as cursor:
+                    rows = cursor.execute(statement).fetchall()
                 return result_of(self._view, bound, rows, self._layout.codes)
             return answer_from_counts(self._release, bound, self._fetch)
         except duckdb.Error:
@@ -86,5 +87,6 @@ class DuckDBEngine:
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
 
     def _fetch(self, statement: str, schema: pa.Schema) -> pa.Table:
-        found = self.connection.sql(statement).to_arrow_table()
+        with self.connection.cursor() as cursor:
+            found = cursor.sql(statement).to_arrow_table()
         return found.rename_columns(schema.names).cast(schema)

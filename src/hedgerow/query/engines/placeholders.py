@@ -20,6 +20,9 @@ import pyarrow.compute as pc
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.digits import fits
 from hedgerow.query.sql.question import (
+    FLOATING,
+    LARGEST,
+    MOST_FLOAT,
     SLOT,
     And,
     Arithmetic,
@@ -158,8 +161,11 @@ def is_portable(node: Predicate | Expression, limits: Limits) -> bool:
     """
     if isinstance(node, Lookup | Scalar) or (isinstance(node, Call) and node.function in _FOREIGN):
         return False
-    if isinstance(node, Arithmetic | Call) and node.kind is Kind.INT and _range(node, limits) is None:
-        return False
+    if isinstance(node, Arithmetic | Call) and node.kind is Kind.INT:
+        ends = _range(node, limits)
+        most = MOST_FLOAT if isinstance(node, Call) and node.function in FLOATING else LARGEST
+        if ends is None or max(map(abs, ends)) > most:
+            return False
     if isinstance(node, Cast) and node.scale is not None and not fits(node, lambda part: _largest_size(part, limits)):
         return False
     return all(is_portable(child, limits) for child in children_of(node))

@@ -28,7 +28,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
-from hedgerow.query.answer import Estimate, Result, Rounding
+from hedgerow.query.answer import NO_DATES, Estimate, Result, Rounding
 from hedgerow.query.engines.help import GROUPED, help_name, is_helped
 from hedgerow.query.engines.placeholders import is_portable, whole_limits
 from hedgerow.query.evidence.rows import numbers_of
@@ -368,7 +368,10 @@ def result_of(view: View, bound: Bound, rows: list[tuple[Any, ...]], codes: Cont
 
 def _key(view: View, name: str, found: list[Any], *, coded: bool) -> pa.Array:
     if not coded:
-        return pa.array(found, view.array(name).type)
+        try:
+            return pa.array(found, view.array(name).type)
+        except pa.ArrowTypeError:  # DuckDB gives dates that Python has not as texts
+            raise QueryError(NO_DATES) from None
     domain = view.codes(name).domain
     return domain.take(pa.array([None if place == len(domain) else place for place in found], pa.int64()))
 

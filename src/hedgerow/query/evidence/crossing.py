@@ -23,26 +23,18 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.aggregates.mixed import (
-    Pairs,
-    average_of_pairs,
-    count_of_pairs,
-    expect_pairs,
-    join_pairs,
-    least_total,
-    ones_of,
-    ratio_of_pairs,
-    sum_of_pairs,
-)
+from hedgerow.query.aggregates.either import Either
+from hedgerow.query.aggregates.mixed import AddedPairs, Pairs, expect_pairs, join_pairs, least_total, ratio_of_pairs
 from hedgerow.query.aggregates.mixed_distinct import estimate_distinct
 from hedgerow.query.aggregates.mixed_ranks import RANKED, estimate_ranked
 from hedgerow.query.answer import Estimate, Rounding
-from hedgerow.query.evidence.factors import comparison_of, product_of
+from hedgerow.query.evidence.factors import alternatives_of, comparison_of, product_of
 from hedgerow.query.evidence.groups import Floats, Ints, deviation, unroll
 from hedgerow.query.evidence.products import Mask, ProductCrossing, Totals, estimate_count
-from hedgerow.query.evidence.rows import Numbers, compact, ticks_of
+from hedgerow.query.evidence.rows import Numbers, compact, hits_of, numbers_of, row_order, ticks_of
 from hedgerow.query.evidence.view import Codes, View, evaluate, values
 from hedgerow.query.sql.question import (
+    NUMBERS,
     Aggregate,
     And,
     Column,
@@ -89,7 +81,36 @@ class Crossing(ProductCrossing):
             comparison = comparison_of(self.bound.mixed, self._sensitive)
             if comparison is not None and (found := self._by_merge(comparison)) is not None:
                 return found
-        return self._by_pairs(item.function, expression)
+        return self._by_either(item.function, expression) or self._by_pairs(item.function, expression)
+
+    def _by_either(self, function: str, expression: Expression | None) -> Estimate | None:
+        """Values under a known or a hidden condition; None where values are missing or perhaps no row counts."""
+        either = alternatives_of(self.bound.mixed, self._sensitive)
+        if either is None or not isinstance(self.bound.hidden, Truth):
+            return None
+        if expression is not None and not columns_of(expression) <= self._sensitive:
+            return None
+        known, hidden = either
+        marked, terms, ticks = self.hidden.rows_where(hidden), Terms.nothing(), np.zeros(self.hidden.num_rows, np.int64)
+        if expression is not None:
+            name = self._derive(self.hidden, expression)
+            kind = self.hidden.column(name).kind
+            if kind not in NUMBERS or self.hidden.has_missing(name):
+                return None
+            numbers = numbers_of(self.hidden, name)
+            if numbers.is_rounded:
+                return None
+            marked, ticks = marked[row_order(self.hidden, name)], self._sort_values(name, None, numbers)
+            terms = replace(terms, unit=numbers.unit, is_whole=kind is Kind.INT, slack=4 * numbers.slack)
+        rows = self.selection, self.selection.among(self.view.rows_where(known))
+        every, met = (hits_of(self.view, chosen) for chosen in rows)
+        width = max(len(self.view.offsets) - 1, 1)
+        must = np.zeros(len(every.cell), dtype=np.int64)
+        must[np.searchsorted(every.cell * width + every.group, met.cell * width + met.group)] = met.lower
+        if function != "count" and np.bincount(every.cell, must, minlength=every.cells).min(initial=1) == 0:
+            return None
+        edges = self.hidden.offsets[every.group], self.hidden.offsets[every.group + 1]
+        return _add(function, Either(every.cells, every.cell, *edges, must, every.lower - must, ticks, marked), terms)
 
     def code(self, item: Aggregate) -> CodedPairs | None:
         """The pairs of a part, for the same aggregate over several parts; None where pairs are ranges."""
@@ -255,20 +276,29 @@ def _rank_pairs(item: Aggregate, pairs: Pairs, terms: Terms) -> Estimate:
 
 def _add_pairs(function: str, pairs: Pairs, terms: Terms) -> Estimate:
     """COUNT, SUM and AVG of pairs."""
-    count = count_of_pairs(pairs)
+    found = _add(function, AddedPairs(pairs), terms)
+    assert found is not None, "sums of pairs that leave 64 bits are bounded all the same"
+    return found
+
+
+def _add(function: str, added: Either | AddedPairs, terms: Terms) -> Estimate | None:
+    """COUNT, SUM and AVG; None where bounds have to be found in another way."""
+    count = added.numbers()
     fewest, most = ([int(n or 0) for n in ends] for ends in (count.lower, count.upper))
-    number, number_variance = expect_pairs(ones_of(pairs))
+    number, number_variance = added.expect_number()
     if function == "count":
         return estimate_count(fewest, most, number, number_variance, count.reached)
     is_known = count.lower == count.upper
     is_ratio = function == "avg" and not is_known
-    bounds = average_of_pairs(pairs) if is_ratio else sum_of_pairs(pairs)
-    mean, variance = expect_pairs(pairs)
+    bounds = added.averages() if is_ratio else added.sums()
+    if bounds is None:
+        return None
+    mean, variance = added.expect()
     if is_ratio:
         ratio = np.divide(mean, number, out=np.zeros(len(mean)), where=number > 0)
-        _, around = expect_pairs(pairs, minus=ratio)
+        _, around = added.expect(ratio)
         mean, variance = ratio, np.divide(around, number**2, out=np.zeros(len(mean)), where=number > 0)
-    found = Totals(bounds.lower, bounds.upper, mean, variance, fewest, most, pairs.unit, bounds.reached)
+    found = Totals(bounds.lower, bounds.upper, mean, variance, fewest, most, terms.unit, bounds.reached)
     is_whole = terms.is_whole and function == "sum"
     return found.estimate("sum" if is_ratio else function, is_whole=is_whole, slack=terms.slack, per_row=not is_ratio)
 
@@ -329,6 +359,11 @@ class Terms:
     middle: Floats | None = None
     chance: Floats | None = None
     numbers: Numbers | None = None
+
+    @staticmethod
+    def nothing() -> Terms:
+        """Of no pair."""
+        return Terms(*(np.zeros(0, dtype=np.int64),) * 2, *(np.zeros(0, dtype=np.bool_),) * 2)
 
     def take(self, places: Ints | None) -> Terms:
         """The terms at some places; None takes them as they are."""

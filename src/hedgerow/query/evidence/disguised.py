@@ -212,11 +212,8 @@ class DisguisedSource(RowSource):
     def __init__(self, release: Release) -> None:
         super().__init__(view_of(release))
         self._name = release.columns.sensitive[0]
+        self.closed = frozenset([self._name])
         self._subdomains = subdomains_of(release)
-
-    def is_open(self, name: str) -> bool:
-        """All columns are, but the sensitive one."""
-        return name != self._name
 
     def domain(self, name: str) -> pa.Array | None:
         """The values of a column that have ticks; those of the sensitive one are in a table that all parts share."""

@@ -15,12 +15,13 @@ from hedgerow.query.sql.question import (
     Constant,
     Expression,
     Kind,
+    Or,
     Predicate,
     columns_of,
     kind_of,
 )
 
-__all__ = ["Comparison", "Product", "comparison_of", "product_of"]
+__all__ = ["Comparison", "Product", "alternatives_of", "comparison_of", "product_of"]
 
 _ONE = Constant(1, Kind.INT)
 
@@ -52,6 +53,17 @@ def product_of(expression: Expression | None, sensitive: frozenset[str]) -> Prod
         inner = product_of(expression.operand, sensitive)
         return None if inner is None else Product(inner.known, Cast(inner.hidden, expression.kind), inner.is_whole)
     return _of_case(expression, sensitive) if isinstance(expression, Case) else None
+
+
+def alternatives_of(condition: Predicate, sensitive: frozenset[str]) -> tuple[Predicate, Predicate] | None:
+    """Split `known OR hidden` into the two; None where a part of it reads columns of both kinds."""
+    if not isinstance(condition, Or):
+        return None
+    hidden = tuple(part for part in condition.operands if columns_of(part) and columns_of(part) <= sensitive)
+    known = tuple(part for part in condition.operands if not columns_of(part) & sensitive)
+    if not known or not hidden or len(known) + len(hidden) < len(condition.operands):
+        return None
+    return Or(known), Or(hidden)
 
 
 def _of_sides(node: Arithmetic, sensitive: frozenset[str]) -> Product | None:

@@ -83,7 +83,7 @@ class BoxSource(RowSource):
     def __init__(self, release: Release) -> None:
         super().__init__(view_of(release))
         self._tables = release.tables  # the release itself would never be forgotten
-        self._boxed = frozenset(release.columns.quasi)
+        self.closed = frozenset(release.columns.quasi)
         self._names = box_columns(release.columns, release.group_column)
         self._first, self._sizes = self.view.offsets[:-1], np.diff(self.view.offsets)
         self._least = frozenset(least_boxes(release.made))
@@ -106,25 +106,20 @@ class BoxSource(RowSource):
         """Tell whether some row of a group has each end of its interval, and each value of its set."""
         return name in self._least and not self._is_crowded(name, self._boxes(name))
 
-    def is_open(self, name: str) -> bool:
-        """Only plain columns are published as they are; what is derived from a box is not."""
-        expression = self.view.derived.get(name)
-        return name not in self._boxed and (expression is None or not columns_of(expression) & self._boxed)
-
     def may_miss(self, name: str) -> bool:
         """Tell whether some value of a column may be missing."""
-        if name in self._boxed:
+        if name in self.closed:
             return bool(self._boxes(name).gaps.any())
-        return super().may_miss(name) if self.is_open(name) else True
+        return super().may_miss(name)
 
     # Which rows satisfy a condition.
 
     def choose(self, condition: Predicate, wanted: bool | None = True) -> Chosen:
         """Rows for which a condition is true (or false, or unknown) for sure, or possibly."""
-        if not columns_of(condition) & self._boxed:
+        if not columns_of(condition) & self.closed:
             return super().choose(condition, wanted)
         parts = conjuncts(condition) if wanted else [condition]
-        plain = [part for part in parts if not columns_of(part) & self._boxed]
+        plain = [part for part in parts if not columns_of(part) & self.closed]
         closed = [part for part in parts if self._is_closed(part, wanted)]
         chosen = [super().choose(And(tuple(plain)))] if plain else []
         if closed:
@@ -140,7 +135,7 @@ class BoxSource(RowSource):
     def _is_closed(self, part: Predicate, wanted: bool | None) -> bool:
         """Tell whether the events of a group decide a condition: it is on boxes alone (and true, if on several)."""
         names = columns_of(part)
-        return bool(names) and names <= self._boxed and (wanted is True or len(names) == 1)
+        return bool(names) and names <= self.closed and (wanted is True or len(names) == 1)
 
     def _choose_together(self, events: Events) -> Chosen:
         groups = self.view.groups
@@ -149,7 +144,7 @@ class BoxSource(RowSource):
 
     def _triple(self, node: Predicate, wanted: bool | None) -> Triple:
         names = columns_of(node)
-        if not names & self._boxed:
+        if not names & self.closed:
             rows = self.view.rows_that_are(wanted, node)
             return rows, rows, rows.astype(np.float64)
         if len(names) == 1:
@@ -167,7 +162,7 @@ class BoxSource(RowSource):
 
     def _events(self, condition: Predicate, wanted: bool | None) -> Events:
         """How many rows of each group satisfy a condition on one column."""
-        (name,) = columns_of(condition) or {min(self._boxed)}
+        (name,) = columns_of(condition) or {min(self.closed)}
         boxes, held = self._boxes(name), self._coverage(name, condition, wanted)
         met = property_of(self.view.columns[name], condition, wanted)
         is_gap_met = bool(met(pa.nulls(1, self.view.array(name).type))[0])
@@ -269,14 +264,14 @@ class BoxSource(RowSource):
         """Rows and hidden values in pairs; boxes enter as ranges."""
         asked = [item.column for item in bound.aggregates if isinstance(item.column, Column)]
         nodes = [bound.hidden, bound.mixed, *bound.derived.values(), *asked]
-        names = frozenset().union(*map(columns_of, nodes)) & self._boxed
+        names = frozenset().union(*map(columns_of, nodes)) & self.closed
         sharp = super().crossing(bound, selection, chosen)
         if not names and chosen.sure is None:
             return sharp
         boxes = {name: box for name in names if (box := self._range(name)) is not None}
         closed = names - frozenset(boxes)
         computed = {
-            column.name for column in asked if columns_of(bound.derived.get(column.name, column)) <= self._boxed
+            column.name for column in asked if columns_of(bound.derived.get(column.name, column)) <= self.closed
         }
         boxes |= {name: box for name in computed if (box := self._computed_range(name)) is not None}
         return LooseCrossing(bound, self.view, sharp.hidden, selection, chosen, boxes, closed, self._decide)
@@ -318,13 +313,13 @@ class BoxSource(RowSource):
     def is_ranged(self, aggregate: Aggregate, *, is_free: bool) -> bool:
         """Tell whether what is aggregated is a range in each row: a function of boxes, or they under a condition."""
         name = aggregate.column.name if isinstance(aggregate.column, Column) else ""
-        if self.is_open(name) or (is_free and name in self._boxed):
+        if self.is_open(name) or (is_free and name in self.closed):
             return False
-        return name not in self._boxed or self.view.columns[name].kind in NUMBERS
+        return name not in self.closed or self.view.columns[name].kind in NUMBERS
 
     def _decide(self, condition: Predicate) -> Chance | None:
         """What boxes tell of a condition on one of their columns."""
-        if len(columns_of(condition)) != 1 or not columns_of(condition) <= self._boxed:
+        if len(columns_of(condition)) != 1 or not columns_of(condition) <= self.closed:
             return None
         (_, true, chance), (_, false, _), (_, unknown, _) = (self._triple(condition, w) for w in (True, False, None))
         return Chance(true, false, unknown, chance)

@@ -35,6 +35,7 @@ class PaddedSource(RowSource):
 
     def __init__(self, release: Release) -> None:
         super().__init__(view_of(release))
+        self.closed = frozenset(release.columns.sensitive)
         self._hidden = RowSource(_values_view(release))
 
     def plan(self, bound: Bound) -> Plan:
@@ -50,10 +51,6 @@ class PaddedSource(RowSource):
         """Take units and places from the release of which this is a part."""
         super().take_part(whole)
         self._hidden.take_part(whole)
-
-    def is_open(self, name: str) -> bool:
-        """All columns are, but the sensitive one and what is computed from it."""
-        return name not in self._hidden.view.columns and name not in self._hidden.view.derived
 
     def hidden_view(self, name: str) -> View:
         """Values are in a table of their own."""

@@ -48,6 +48,7 @@ from hedgerow.query.sql.question import (
     Truth,
     columns_of,
     conjuncts,
+    spoken,
 )
 
 if TYPE_CHECKING:
@@ -370,7 +371,7 @@ class RowPlan:
             return split.evidence()
         if name not in self._bound.bases:
             raise QueryError(
-                f"only COUNT is supported when grouping by a sensitive column; '{name}' cannot be bounded there"
+                f"only COUNT is supported when grouping by a sensitive column; {spoken(name)} cannot be bounded there"
             )
         return split.evidence(name, self._source.numbers(name))
 
@@ -431,7 +432,7 @@ class RowPlan:
     def _require_free(self, name: str, *, also: bool = False) -> None:
         if not self._bound.is_free and not also:
             raise QueryError(
-                f"under this condition on a sensitive column '{name}' has no bound; ask for COUNT(*), or for "
+                f"under this condition on a sensitive column {spoken(name)} has no bound; ask for COUNT(*), or for "
                 "aggregates of the sensitive column, or leave the condition out"
             )
 
@@ -462,6 +463,9 @@ def _blank(offsets: Ints, sizes: Ints) -> Values:
 class RowSource(Source):
     """Rows whose open columns are published as they are, and whose hidden values are shuffled inside groups."""
 
+    closed: frozenset[str] = frozenset()
+    """Columns that rows do not have a value of."""
+
     def plan(self, bound: Bound) -> Plan:
         """Prepare the answer to a question."""
         return RowPlan(self, bound)
@@ -471,8 +475,9 @@ class RowSource(Source):
         return Chosen(self.view.rows_that_are(wanted, condition))
 
     def is_open(self, name: str) -> bool:
-        """Tell whether a column that is not hidden can be read row by row."""
-        return True
+        """Tell whether a column, or all that it is computed from, can be read row by row."""
+        expression = self.view.derived.get(name)
+        return not ({name} if expression is None else columns_of(expression)) & self.closed
 
     def is_ranged(self, aggregate: Aggregate, *, is_free: bool) -> bool:
         """Tell whether what is aggregated is known as a range in each row."""
@@ -483,8 +488,8 @@ class RowSource(Source):
         return self.view
 
     def may_miss(self, name: str) -> bool:
-        """Tell whether some value of a column may be missing."""
-        return self.is_open(name) and self.view.has_missing(name)
+        """Tell whether some value of a column may be missing: it may where rows cannot be looked at."""
+        return not self.is_open(name) or self.view.has_missing(name)
 
     def numbers(self, name: str) -> Numbers:
         """The ticks of a column."""

@@ -38,6 +38,7 @@ from hedgerow.query.evidence.rows import (
 from hedgerow.query.evidence.view import View, missing_rows
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
+    DERIVED,
     Bound,
     Column,
     Expression,
@@ -171,7 +172,7 @@ class ProductCrossing:
         """Let an expression be read as a column."""
         if isinstance(node, Column):
             return node.name
-        name = f"= {value_sql(node)}"
+        name = f"{DERIVED}{value_sql(node)}"
         view.derive({name: node})
         return name
 

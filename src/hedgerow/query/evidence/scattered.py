@@ -25,7 +25,17 @@ from hedgerow.query.evidence.groups import Hits, Ints, Values, runs_of
 from hedgerow.query.evidence.permuted import Plan, Source
 from hedgerow.query.evidence.rows import Numbers, compact, numbers_of, values_at, values_of
 from hedgerow.query.evidence.view import View, evaluate, view_of
-from hedgerow.query.sql.question import Aggregate, And, Bound, Column, Expression, Predicate, columns_of, conjuncts
+from hedgerow.query.sql.question import (
+    Aggregate,
+    And,
+    Bound,
+    Column,
+    Expression,
+    Predicate,
+    columns_of,
+    conjuncts,
+    spoken,
+)
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -168,7 +178,7 @@ class _ScatteredPlan:
         own = {self._unit(name)} if name is not None else set()
         keys = {self._unit(column.name) for column in self._bound.groups}
         if own & keys:
-            raise QueryError(f"'{name}' is in GROUP BY, or published beside what is; aggregate another column")
+            raise QueryError(f"{spoken(name)} is in GROUP BY, or published beside what is; aggregate another column")
         others = [part for part in self._parts if not self._units(part) <= own | keys]
         if any(self._units(part) & (own | keys) for part in others):
             raise QueryError(

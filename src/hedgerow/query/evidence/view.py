@@ -27,6 +27,7 @@ from hedgerow.exact import floats_of
 from hedgerow.query.sql.computing import compute
 from hedgerow.query.sql.digits import fits
 from hedgerow.query.sql.question import (
+    MOST_FLOAT,
     And,
     Arithmetic,
     Call,
@@ -267,6 +268,16 @@ def _case(node: Case, columns: Mapping[str, pa.Array]) -> Any:
     return result
 
 
+def _as_float(whole: Any) -> Any:
+    """Whole numbers that a float can hold."""
+    sizes = pc.min_max(whole)
+    if any(abs(sizes[end].as_py() or 0) > MOST_FLOAT for end in ("min", "max")):
+        raise QueryError(
+            "FLOOR and CEIL give floats, which have fewer digits than whole numbers beyond 2^53; leave them out"
+        )
+    return whole
+
+
 def _mod(left: Any, right: Any) -> Any:
     divisor = pc.if_else(pc.equal(right, 0), pa.scalar(None, pa.int64()), right)
     return pc.subtract_checked(left, pc.multiply_checked(pc.divide_checked(left, divisor), divisor))
@@ -279,8 +290,8 @@ def _substring(text: Any, start: Any, length: Any) -> Any:
 
 _CALLS: dict[str, Callable[..., Any]] = {
     "abs": pc.abs_checked,
-    "floor": pc.floor,
-    "ceil": pc.ceil,
+    "floor": lambda number: _as_float(number) if pa.types.is_integer(number.type) else pc.floor(number),
+    "ceil": lambda number: _as_float(number) if pa.types.is_integer(number.type) else pc.ceil(number),
     "round": lambda number: pc.round(number, round_mode="half_towards_infinity"),
     "lower": pc.utf8_lower,
     "upper": pc.utf8_upper,

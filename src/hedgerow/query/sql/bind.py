@@ -27,6 +27,7 @@ from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
     ALWAYS,
     DECIMAL_DIGITS,
+    DERIVED,
     LARGEST,
     NUMBERS,
     SLOT,
@@ -284,7 +285,7 @@ class _Fitter:
             name = item.function.removesuffix("_distinct").upper()
             raise QueryError(
                 f"{name} needs numbers; '{_readable(item.column, column)}' is a {column.kind} column. "
-                "COUNT, MIN and MAX work."
+                "COUNT, MIN, MAX and quantile_disc work."
             )
         scale = scale_of(item.column, self.binder.column) if item.function == "quantile_cont" else None
         scale = 0 if item.function in _MEANS and column.kind is Kind.TIME else scale  # whole microseconds
@@ -313,7 +314,7 @@ class _Fitter:
             raise QueryError(_MIXED.format(f"{function.upper()} of" if function else "GROUP BY with"))
         kind = kind_of(bound)
         assert kind is not None, "an expression that names columns has a kind"
-        name = f"= {value_sql(bound)}"
+        name = f"{DERIVED}{value_sql(bound)}"
         while name in self.binder.columns:
             name = f"={name}"
         self.derived[name] = bound

@@ -14,6 +14,7 @@ __all__ = ["groupings_of", "one_grouping", "plain_names"]
 
 _PARTS = ("rollup", "cube", "grouping_sets")
 _SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_MARKS = (exp.Grouping, exp.GroupingId)
 _MOST_KEYS = 7
 Keys = tuple[exp.Expression, ...]
 
@@ -21,7 +22,7 @@ Keys = tuple[exp.Expression, ...]
 def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | None:
     """The groupings of a GROUP BY, each as its keys, which name selected expressions unless a column is called so.
 
-    None where there is only one.
+    None where there is only one. What GROUPING names is written out as the keys are.
     """
     group = select.args.get("group")
     if not isinstance(group, exp.Group):
@@ -37,19 +38,32 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     known = {name.lower() for name in columns}
     aliases = {item.alias.lower(): item.this for item in select.expressions if isinstance(item, exp.Alias)}
 
-    def key(node: exp.Expression) -> exp.Expression:
+    def named(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Literal) and not node.is_string and node.this.isdigit():
             if not 1 <= int(node.this) <= len(selected):
                 raise QueryError(f"GROUP BY {node.this[:9]} must be the position of a selected column, counted from 1")
             place: exp.Expression = selected[int(node.this) - 1].copy()
             return place
-        named: exp.Expression | None = (
+        meant: exp.Expression | None = (
             aliases.get(node.name.lower()) if isinstance(node, exp.Column) and not node.table else None
         )
-        return named.copy() if named is not None and node.name.lower() not in known else node
+        return meant.copy() if meant is not None and node.name.lower() not in known else node
+
+    spellings: dict[str, str] = {}
+
+    def key(node: exp.Expression) -> exp.Expression:
+        found, spelling = named(node), _bare(node)
+        if spellings.setdefault(_bare(found), spelling) != spelling:
+            raise QueryError("GROUP BY names one expression in two ways; group by it once, with one name")
+        return found
 
     plain = tuple(key(item) for item in group.expressions if not isinstance(item, _SEVERAL))
     parts = [[plain], *([tuple(map(key, keys)) for keys in _sets(item)] for item in several)]
+    for item in selected:
+        if isinstance(item, _MARKS):
+            item.set("expressions", [named(part) for part in item.expressions])
+            if any(_bare(part) not in spellings for part in item.expressions):
+                raise QueryError("GROUPING takes what GROUP BY has: SELECT a, grouping(a) ... GROUP BY ROLLUP (a)")
     return [tuple(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*parts)]
 
 
@@ -93,7 +107,7 @@ def one_grouping(
     every = {_bare(key) for grouping in groupings for key in grouping}
     for item, name in zip(asked.expressions, names, strict=True):
         plain = item.this if isinstance(item, exp.Alias) else item
-        if isinstance(plain, exp.Grouping | exp.GroupingId):
+        if isinstance(plain, _MARKS):
             marks[name] = sum(
                 (_bare(part) not in columns) << place for place, part in enumerate(reversed(plain.expressions))
             )
@@ -122,9 +136,9 @@ def _plain_name(item: exp.Expression) -> str:
 
 
 def _bare(node: exp.Expression) -> str:
-    """What tells keys apart: their text without the table's name and without case."""
+    """What tells keys apart: their text without the table's name and without the case of names."""
     copied = node.copy()
-    for column in [copied, *copied.find_all(exp.Column)]:
-        if isinstance(column, exp.Column):
-            column.set("table", None)
-    return str(copied.sql(normalize=True, identify=True)).lower()
+    for column in copied.find_all(exp.Column):
+        column.set("table", None)
+        column.this.set("this", column.name.lower())
+    return str(copied.sql(normalize=True, identify=True))

@@ -162,7 +162,7 @@ def _round(function: str, operand: Expression) -> Expression:
     if kind_of(operand) not in NUMBERS:
         raise QueryError(f"{function.upper()} needs numbers")
     if kind_of(operand) is Kind.INT:
-        return Call("abs", (operand,), Kind.INT) if function == "abs" else operand
+        return operand if function == "round" or isinstance(operand, Constant) else Call(function, (operand,), Kind.INT)
     return Call(function, (as_float(operand),), Kind.FLOAT)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime
 
 from hedgerow.query.sql.question import (
+    FLOATING,
     And,
     Arithmetic,
     Call,
@@ -98,7 +99,8 @@ def value_sql(node: Expression) -> str:
         # Nor is this.
         return f"scalar({', '.join([literal(node.sql), *map(value_sql, node.operands)])})"
     if isinstance(node, Call):
-        return _call(node.function, [value_sql(operand) for operand in node.operands])
+        called = _call(node.function, [value_sql(operand) for operand in node.operands])
+        return f"CAST({called} AS BIGINT)" if node.function in FLOATING and node.kind is Kind.INT else called
     assert isinstance(node, Arithmetic)
     left, right = value_sql(node.left), value_sql(node.right)
     if node.operator == "/":

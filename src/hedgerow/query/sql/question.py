@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ALWAYS",
     "DECIMAL_DIGITS",
+    "DERIVED",
+    "FLOATING",
     "LARGEST",
+    "MOST_FLOAT",
     "NUMBERS",
     "SLOT",
     "WIDE",
@@ -68,6 +71,7 @@ __all__ = [
     "leaves_of",
     "names_of",
     "number_of",
+    "spoken",
 ]
 
 Value = bool | int | float | Decimal | str | date | datetime
@@ -87,6 +91,12 @@ class Kind(StrEnum):
 
 NUMBERS = (Kind.INT, Kind.DECIMAL, Kind.FLOAT)
 LARGEST = 2**63 - 1
+MOST_FLOAT = 2**53
+"""Up to here floats hold every whole number."""
+FLOATING = ("floor", "ceil")
+"""Functions that give floats, of whole numbers too."""
+DERIVED = "= "
+"""How names of columns begin that a question computes."""
 DECIMAL_DIGITS = 38
 """Digits that decimal numbers have at most."""
 WIDE = Context(prec=80)
@@ -374,6 +384,11 @@ class Aggregate:
     other: Expression | None = None
     where: Predicate = ALWAYS
     scale: int | None = None
+
+
+def spoken(name: str) -> str:
+    """A column in a sentence; what is computed from columns is called by a text that no analyst wrote."""
+    return "the expression" if name.startswith(DERIVED) else f"'{name}'"
 
 
 def default_name(item: Aggregate) -> str:

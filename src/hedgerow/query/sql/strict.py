@@ -202,7 +202,7 @@ def _write_text(node: exp.Expression) -> str:
     """The text of a node without its constants, shortened."""
     try:
         masked = node.transform(lambda part: exp.Var(this="...") if isinstance(part, exp.Literal) else part)
-        text = " ".join(masked.sql().split())
+        text = " ".join(masked.sql(dialect="duckdb").split())
     except (SqlglotError, RecursionError, LookupError, ValueError, TypeError, AttributeError):
         return node.key.upper()
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

@@ -13,7 +13,7 @@ Where groups follow the target only within a shift, the table `implied` holds th
 every branch that a group divides, how many of its subdomains lie below each child; a child that is not listed has none.
 
 Without fake values there is one table, `release`. With them there are more subdomains than rows: `quasi` and
-`sensitive` are joined by the group, and which subdomains of a group belong to nobody is not told.
+`sensitive` are joined by the group, and which subdomains of a group belong to nobody is not published.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import ParameterError
 from hedgerow.exact import require_ticks
-from hedgerow.partition.shuffles import permutation, shuffle_within
+from hedgerow.partition.shuffles import group_numbers, permutation, shuffle_within
 from hedgerow.partition.target.least_range import node_extremes
 from hedgerow.randomness import Keys, order_keys, system_keys
 from hedgerow.release.forms.example import (
@@ -91,10 +91,10 @@ def publish_disguised(
     opened = kept.at((*columns.quasi, *columns.plain), rows)
     hidden = _subdomains(nodes, target, subdomain_columns(columns, group_column))
     if not separate:
-        return {"release": pa.table({**opened, **hidden, group_column: _numbers(row_offsets)}), **others}
+        return {"release": pa.table({**opened, **hidden, group_column: group_numbers(row_offsets)}), **others}
     return {
-        "quasi": pa.table({**opened, group_column: _numbers(row_offsets)}),
-        "sensitive": pa.table({**hidden, group_column: _numbers(offsets)}),
+        "quasi": pa.table({**opened, group_column: group_numbers(row_offsets)}),
+        "sensitive": pa.table({**hidden, group_column: group_numbers(offsets)}),
         **others,
     }
 
@@ -160,10 +160,6 @@ def _regroup(
     ends = np.append(0, np.cumsum(sizes))
     places = np.arange(len(array)) + np.repeat(offsets[:-1][order] - ends[:-1], sizes)
     return array[places], ends
-
-
-def _numbers(offsets: NDArray[np.int64]) -> pa.Array:
-    return pa.array(np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)))
 
 
 def _lower_ends(columns: PublishedColumns, group_column: str) -> dict[str, str]:

@@ -12,8 +12,9 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
+
+from hedgerow.arrays import is_numeric
 
 if TYPE_CHECKING:
     from hedgerow.release.release import Release
@@ -163,7 +164,7 @@ def altered_example(release: Release, help_columns: Collection[str]) -> Example 
     """An average, which is an estimate without bounds; under retention a count without bias."""
     changed, table = release.guarantee.columns, release.tables["release"]
     known = known_column(release, "release", without=changed)
-    numbers = [name for name in changed if _is_number(table.schema.field(name).type)]
+    numbers = [name for name in changed if is_numeric(table.schema.field(name).type)]
     if "domain" in release.tables:
         return _retention_example(release)
     if known is None or not numbers:
@@ -216,10 +217,6 @@ read_parquet("release.parquet") |> count(value = .data[[{name_r(column)}]], name
   mutate(estimate = (c - {1 - p} * sum(c) / {size}) / {p})
 """,
     )
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def name_r(name: str) -> str:

@@ -22,9 +22,6 @@ from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.forms.example import altered_example
 from hedgerow.release.forms.form import Form
 from hedgerow.release.release import PublishedColumns
-from hedgerow.verify.names import PROPERTY_KINDS
-
-__all__ = ["PROPERTY_COLUMNS", "PROPERTY_KINDS", "SUBSTITUTED", "PropertyTerms", "publish_substituted"]
 
 PROPERTY_COLUMNS = ("property", "column", "kind", "row", "coefficient", "at_most")
 
