@@ -14,10 +14,11 @@ from collections.abc import Iterator
 import numpy as np
 
 import hedgerow.graph as hg
+from hedgerow.graph.adjacency import Order
 
 __all__ = ["measure"]
 
-ORDERS = ("random", "blurred", "degree")
+ORDERS: tuple[Order, ...] = ("random", "blurred", "degree")
 
 
 def measure(seed: int) -> Iterator[tuple[str, float, float, bool, bool]]:
@@ -50,13 +51,13 @@ def main() -> None:
     """Print a table as Markdown."""
     found: dict[str, list[tuple[float, float, bool, bool]]] = {}
     for seed in range(int(sys.argv[1]) if len(sys.argv) > 1 else 8):
-        for kind, *figures in measure(seed):
-            found.setdefault(kind, []).append(tuple(figures))
+        for kind, fair, learned, near, covered in measure(seed):
+            found.setdefault(kind, []).append((fair, learned, near, covered))
     print("| condition on | questions | fair | learned | fair within two | learned within two |")
     print("|---|---|---|---|---|---|")
     for kind, rows in found.items():
-        fair, learned, near, covered = np.array(rows, float).T
-        shares = f"{np.median(fair):.1%} | {np.median(learned):.1%} | {near.mean():.0%} | {covered.mean():.0%}"
+        errors, held = np.median(rows, axis=0), np.mean(rows, axis=0)
+        shares = f"{errors[0]:.1%} | {errors[1]:.1%} | {held[2]:.0%} | {held[3]:.0%}"
         print(f"| {kind} | {len(rows)} | {shares} |")
 
 
