@@ -47,7 +47,7 @@ def run(number: int, seed: int, server: str | None = None) -> int:
                 counts.update(asked=1, refused=isinstance(found, str))
                 problem = None if isinstance(found, str) else contradiction_of(found, original, text)
                 if problem is not None and problem.startswith("answered, but DuckDB stops"):
-                    counts["no truth"] += 1  # DuckDB stops where a value cannot be computed; here it is NULL
+                    counts["no truth"] += 1  # DuckDB computes rows that a condition leaves out, too
                     problem = None
                 for other in engines[1:] if place % often == 0 else ():
                     counts["compared"] += 1

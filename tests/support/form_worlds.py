@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from hedgerow.release import Release
 from hedgerow.release.forms import GENERALIZED, SCATTERED, SEPARATED
+from tests.support.truth import fetch_rows
 
 __all__ = ["as_generalized", "as_scattered", "as_separated", "possible_answers", "possible_groups"]
 
@@ -100,9 +101,8 @@ def _stacked(whole: Release, form: str) -> tuple[pa.Table, int]:
 def _asked(tables: pa.Table, worlds: int, aggregate: str, condition: str) -> list[Any]:
     with duckdb.connect() as database:
         database.register("worlds", tables)
-        found = dict(
-            database.execute(f"SELECT world, {aggregate} FROM worlds WHERE {condition} GROUP BY world").fetchall()
-        )
+        rows = fetch_rows(database, f"SELECT world, {aggregate} AS x FROM worlds WHERE {condition} GROUP BY world")
+        found = {row["world"]: row["x"] for row in rows}
         (nothing,) = database.execute(f"SELECT {aggregate} FROM worlds WHERE false").fetchone() or (None,)
     return [found.get(world, nothing) for world in range(worlds)]
 

@@ -80,6 +80,8 @@ class Grammar:
             lambda: f"power({inner()}, 2)",
             lambda: f"sqrt(abs({inner()}))",
             lambda: f"ln(1 + abs({inner()}))",
+            lambda: f"{self._whole(1, 99)} {self._one('/', '//', '%')} ({inner()})",
+            lambda: f"{self._one('ln', 'sqrt')}({inner()})",
             lambda: f"coalesce({inner()}, {self._whole()})",
             lambda: f"nullif({inner()}, {self._whole()})",
             lambda: f"greatest({inner()}, {self._whole()})",

@@ -14,32 +14,39 @@ from hedgerow.errors import QueryError
 from hedgerow.query import Answer, Session
 from hedgerow.query.answer import Result
 
-__all__ = ["contradiction", "contradiction_of", "divide_to_null", "is_inside", "original_of", "true_answers"]
-
-
-def divide_to_null(database: duckdb.DuckDBPyConnection) -> None:
-    """Let division by zero be NULL, as it is without being asked before DuckDB 2."""
-    database.execute("SET ieee_floating_point_ops = false")
-    if duckdb.__version__ >= "2":
-        database.execute("SET error_on_division_by_zero = false")
+__all__ = ["contradiction", "contradiction_of", "fetch_rows", "is_inside", "original_of", "true_answers"]
 
 
 def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
-    """What DuckDB says about the table, row by row; dividing by zero is NULL there as well if it is told so."""
+    """What DuckDB says about the table, row by row."""
     with original_of(table) as database:
-        return _rows(database, text)
+        return fetch_rows(database, text)
 
 
 def original_of(table: pa.Table) -> duckdb.DuckDBPyConnection:
-    """The table in a database of its own, to be asked several questions."""
+    """The table in a database of its own, with the settings that DuckDB comes with, to be asked several questions."""
     database = duckdb.connect()
-    divide_to_null(database)
     database.execute("SET threads = 1")
     database.register("release", table)
     return database
 
 
-def _rows(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+def fetch_rows(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
+    """The rows of a question; at rows that its conditions leave out DuckDB does not stop."""
+    try:
+        return _fetch(database, text)
+    except duckdb.InvalidInputException as error:
+        if "Division by zero" not in str(error):
+            raise
+    # DuckDB stops at rows that the rest of a condition leaves out as well; NULL there leaves them out, too.
+    database.execute("SET error_on_division_by_zero = false")
+    try:
+        return _fetch(database, text)
+    finally:
+        database.execute("RESET error_on_division_by_zero")
+
+
+def _fetch(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:
     found = database.execute(text)
     names = [column[0] for column in found.description or []]
     return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -71,7 +78,7 @@ def contradiction_of(result: Result, original: duckdb.DuckDBPyConnection, text: 
     if not all(found.is_bounded for found in result.estimates.values()):
         return None  # changed values: keys and numbers are estimates
     try:
-        truth = _rows(original, text)
+        truth = fetch_rows(original, text)
     except (duckdb.BinderException, duckdb.ParserException, duckdb.CatalogException) as error:
         return f"answered, but no SQL to DuckDB: {error}"
     except duckdb.Error as error:
@@ -104,6 +111,9 @@ def _judgement(answer: Answer, truth: Any) -> str | None:
         return None
     if truth is None:
         return "exact, and the truth is NULL" if answer.exact else None
+    if isinstance(truth, float) and not math.isfinite(truth):
+        # A quotient of results whose divisor may be zero speaks of the tables in which it is not.
+        return f"exact, and the truth is {truth}" if answer.exact else None
     if answer.lower is None or answer.upper is None:
         return f"NULL, and the truth is {truth}"
     if not is_inside(answer.lower, truth, answer.upper):

@@ -13,13 +13,17 @@ x END inside an aggregate are conditions of that aggregate.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
 from hedgerow.graph.grouped import GroupedGraph, Side
-from hedgerow.query.evidence.view import column_of
+from hedgerow.query.evidence.view import column_of, evaluate
 from hedgerow.query.sql.bind import bind
+from hedgerow.query.sql.defined import check_question, join_by_column
 from hedgerow.query.sql.graph_statement import GraphStatement, read_graph_statement
 from hedgerow.query.sql.question import (
     Aggregate,
@@ -118,16 +122,49 @@ class _GraphReader:
     def question(self, statement: GraphStatement) -> GraphQuestion:
         """Understand what is aggregated, under which conditions, by which keys."""
         self._refuse_degree_of_edges(statement.question)
-        bound = bind(statement.question, self._columns_by_name(tuple(statement.links)), ())
+        bound = self._bind(statement.question, tuple(statement.links))
         where = self._part(bound.known)
         inner = {}
         other = "right" if self.source == "left" else "left"
         for name, asked in statement.links.items():
             far = _GraphReader(other, self.release)
-            inner[name] = far._part(bind(asked, far._columns_by_name(), ()).known)[0][other]
+            inner[name] = far._part(far._bind(asked).known)[0][other]
         found = {item.alias: self._aggregate(item, bound, where, inner) for item in bound.aggregates}
         places = {column.name: self._place(bound.derived.get(column.name, column)) for column in bound.groups}
         return GraphQuestion(self.source, bound, found, places)
+
+    def _bind(self, question: Question, links: tuple[str, ...] = ()) -> Bound:
+        bound = bind(question, self._columns_by_name(links), ())
+        check_question(bound, self._occurs)
+        return bound
+
+    def _occurs(self, given: Sequence[Predicate], failure: Predicate) -> bool:
+        """Tell whether an entity, node or edge may satisfy conditions; those on anything else may be satisfied."""
+        unsure = {f"edges.{name}" for name in interval_columns(self.release)}
+        if columns_of(failure) & unsure:
+            return False  # expressions of intervals are refused anyway
+        parts = [part for part in join_by_column((*given, failure)) if not columns_of(part) & unsure]
+        named = [part for part in (*parts, failure) if columns_of(part)]
+        same = And(tuple(part for part in parts if not named or self._is_about(self._place(named[-1]), part)))
+        arrays = {name: self._array(name) for name in columns_of(same)}
+        rows = len(next(iter(arrays.values()))) if arrays else 1
+        return pc.any(evaluate(same, arrays, rows)).as_py() is True
+
+    def _is_about(self, place: tuple[str, str], part: Predicate) -> bool:
+        try:
+            return self._place(part) == place
+        except QueryError:
+            return False
+
+    def _array(self, name: str) -> pa.Array:
+        """A column of entities, of nodes or of edges."""
+        end, _, column = name.partition(".")
+        if end == "edges":
+            return self.release.tables["edges"].column(column).combine_chunks()
+        side = self._side(end)
+        if column == degree_name(side):
+            return pa.array(side.degrees)
+        return side.entities.column(column).combine_chunks()
 
     def _refuse_degree_of_edges(self, question: Question) -> None:
         for item in (*question.select, *question.slots):

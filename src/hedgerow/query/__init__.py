@@ -10,9 +10,10 @@ regress      linear models of a hidden outcome: every coefficient with bounds
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from hedgerow.query.answered import Answered
     from hedgerow.query.evidence.permuted import ArrayEngine
     from hedgerow.query.evidence.view import View
-    from hedgerow.query.sql.question import Bound, Lookup, Question
+    from hedgerow.query.sql.question import Bound, Lookup, Predicate, Question
     from hedgerow.release import Release
 
 __all__ = [
@@ -124,18 +125,44 @@ class Session:
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
         from hedgerow.query.answer import finish_result
-        from hedgerow.query.answered import calculate_results
+        from hedgerow.query.answered import calculate_results, check_results
         from hedgerow.query.cut import cut_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
 
         is_filtered = any(item.where != ALWAYS for item in bound.aggregates)
         found = run_filtered(self.engine.run, bound) if is_filtered else self.engine.run(bound)
+        if bound.may_fail:
+            self.check(bound)
         found = cut_results(bound, found) if any(item.scale is not None for item in bound.aggregates) else found
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
+        if bound.may_fail:
+            check_results(bound, found)
         computed = calculate_results(bound, found) if bound.outcome.computed else {}
         return finish_result(bound, replace(found, estimates=found.estimates | computed))
+
+    def check(self, bound: Bound) -> None:
+        """Refuse a question that looks at rows in which one of its expressions has no value."""
+        from hedgerow.query.sql.defined import check_question
+
+        check_question(bound, functools.partial(self._occurs, {name: name for name in self._release.columns.sensitive}))
+
+    def _occurs(self, bases: Mapping[str, str], given: Sequence[Predicate], failure: Predicate) -> bool:
+        """Tell whether there may be a row that satisfies all conditions; those that cannot be asked are left out."""
+        from hedgerow.query.sql.bind import narrowed
+        from hedgerow.query.sql.defined import join_by_column
+        from hedgerow.query.sql.question import ALWAYS, SLOT, Aggregate, And, Bound, columns_of
+
+        rows = Aggregate("count", None, f"{SLOT}rows without a value")
+        near = [part for part in given if columns_of(part) <= columns_of(failure)]
+        for parts in (given, near):
+            condition = And(tuple(join_by_column((*parts, failure))) or (ALWAYS,))
+            asked = narrowed(Bound((), (), (), ALWAYS, ALWAYS, bases), condition, (rows,))
+            with contextlib.suppress(QueryError):
+                found = self.engine.run(asked).estimates[rows.alias]
+                return (found.upper if found.is_bounded else found.expected)[0] != 0
+        return True
 
     def _answer(self, lookups: Mapping[str, Lookup], question: Question, scalars: Mapping[str, Estimate]) -> Result:
         return self.run(self._fit(question, lookups), scalars)

@@ -150,7 +150,7 @@ class Estimate:
 
     Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
     numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known; `endless`
-    where a number has no bounds.
+    where some table divides by zero: bounds, if there are any, speak of the others.
     """
 
     lower: list[Fraction | None]
@@ -473,17 +473,17 @@ def combine(operator: str, left: Estimate, right: Estimate) -> Estimate:
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         is_bounded=is_bounded,
         reached=_ends_reached(left, right, operator == "/"),
-        endless=_endless(left, right, pairs),
+        endless=_endless(left, right, divides=operator == "/"),
     )
 
 
-def _endless(left: Estimate, right: Estimate, pairs: list[Ends | None]) -> list[bool]:
-    """Where there are numbers and no bounds: dividing by what may be zero and is no count."""
+def _endless(left: Estimate, right: Estimate, *, divides: bool) -> list[bool]:
+    """Where a table may have no number, or one beyond all bounds: dividing by what may be zero, and is not for sure."""
     flags = []
     for cell, (one, other) in enumerate(zip(left.widened(), right.widened(), strict=True)):
         was = any(side.endless is not None and side.endless[cell] for side in (left, right))
-        is_zero = other is not None and right.exact[cell] and other[0] <= 0 <= other[1]
-        flags.append(was or (pairs[cell] is None and one is not None and other is not None and not is_zero))
+        spans_zero = divides and other is not None and other[0] <= 0 <= other[1] and not right.exact[cell]
+        flags.append(was or (spans_zero and one is not None))
     return flags
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -33,13 +33,16 @@ from hedgerow.query.answer import (
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder
+from hedgerow.query.sql.defined import Definedness
 from hedgerow.query.sql.question import (
     NUMBERS,
+    SLOT,
     And,
     Arithmetic,
     Bound,
     Call,
     Case,
+    Cast,
     Column,
     Compare,
     Constant,
@@ -51,10 +54,11 @@ from hedgerow.query.sql.question import (
     Or,
     Predicate,
     Truth,
+    columns_of,
     names_of,
 )
 
-__all__ = ["Answered", "calculate_results", "exact_numbers"]
+__all__ = ["Answered", "calculate_results", "check_results", "exact_numbers"]
 
 _TRUE, _FALSE, _NULL = 1, 2, 4
 _NUMBERS = (
@@ -101,7 +105,7 @@ class Answered:
     def is_known(self, node: Predicate | Expression) -> bool:
         """Tell whether an expression reads only what is known of rows."""
         known = {name.lower() for name in self.keys}
-        return all(name.lower() in known for name in names_of(node))
+        return all(name.lower() in known for name in names_of(node) | columns_of(node))
 
     def values(self, node: Expression) -> pa.Array:
         """The values of an expression of what is known."""
@@ -117,12 +121,16 @@ class Answered:
             return Uncertain(unknown, [True] * len(self))
         if isinstance(node, Constant):
             return Uncertain(constant(node.value, len(self)), [False] * len(self))
-        if isinstance(node, Name) and (found := self._number_named(node)) is not None:
+        if isinstance(node, Cast):
+            return self.number(node.operand)
+        if isinstance(node, Name | Column) and (found := self._number_named(node)) is not None:
             return found
         if self.is_known(node):
             return exact_numbers(self.values(node))
         if isinstance(node, Arithmetic):
-            return _combine(node.operator, self.number(node.left), self.number(node.right))
+            left, right = self.number(node.left), self.number(node.right)
+            found = _combine(node.operator, left, right)
+            return _without_zero(found, left) if _is_nullified(node.right) else found
         if isinstance(node, Call) and node.function in FUNCTIONS:
             return calculate(node.function, [self.number(operand) for operand in node.operands])
         if isinstance(node, Case):
@@ -135,17 +143,38 @@ class Answered:
         raise QueryError(_NUMBERS)
 
     def bounded(self, node: Expression) -> Uncertain:
-        """The same, where there are bounds: a quotient whose divisor may be zero has none."""
+        """The same, where bounds speak of every table: those of a quotient whose divisor may be zero do not."""
         found = self.number(node)
         if any(found.estimate.endless or ()):
             raise QueryError(
-                "a quotient whose divisor may be zero has no bounds, and neither has a condition on it or an aggregate "
-                "of it; ask about numerator and divisor"
+                "a condition on a quotient whose divisor may be zero, or an aggregate of it, has no bounds; write "
+                "x / NULLIF(y, 0), or ask about numerator and divisor"
             )
         return found
 
-    def _number_named(self, node: Name) -> Uncertain | None:
-        found = [name for name in self.numbers if name.lower() == node.text.lower()]
+    @functools.cached_property
+    def defined(self) -> Definedness:
+        """Refuses what certainly has no value in some row."""
+        return Definedness(self._fails)
+
+    def _fails(self, given: Sequence[Predicate], failure: Predicate) -> bool:
+        """Tell whether there is a row without a number in every table, and with a failure in one."""
+        sure, perhaps = self._flags(failure, _FALSE), [self._flags(part, _TRUE) for part in given]
+        return any(
+            flags & (_TRUE | _FALSE) == _TRUE and all(part[row] & _TRUE for part in perhaps)
+            for row, flags in enumerate(sure)
+        )
+
+    def _flags(self, node: Predicate, otherwise: int) -> list[int]:
+        """What a condition may be in each row, and something else where it is about numbers without bounds."""
+        try:
+            return self.truths(node)
+        except QueryError:
+            return [otherwise] * len(self)
+
+    def _number_named(self, node: Name | Column) -> Uncertain | None:
+        text = node.text if isinstance(node, Name) else node.name
+        found = [name for name in self.numbers if name.lower() == text.lower()]
         return self.numbers[found[0]] if found else None
 
     def truths(self, node: Predicate) -> list[int]:
@@ -204,6 +233,7 @@ class Answered:
         """Keep the rows for which a condition may be true."""
         if condition == Truth(True):
             return self
+        self.defined.predicate(condition)
         truths = self.truths(condition)
         hoped = self.expected_truth(condition)
         sure = [was and flags == _TRUE for was, flags in zip(self.sure, truths, strict=True)]
@@ -213,30 +243,49 @@ class Answered:
 
 
 def calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
-    """The computed results of a question that are more than arithmetic: functions of results and CASE."""
+    """The computed results of a question that are more than arithmetic of results: functions, CASE, and keys."""
     wanted = [
         item for item in bound.outcome.computed if item.alias not in result.estimates and _is_more(item.expression)
     ]
     if not wanted:
         return {}
-    counts = {item.alias for item in bound.aggregates if item.function in ("count", "distinct", "regr_count")}
-    numbers = {
-        name: Uncertain(estimate, [name not in counts and not _is_there(estimate, row) for row in range(result.cells)])
-        for name, estimate in result.estimates.items()
-    }
-    everything = [True] * result.cells
-    found = Answered(result.keys, numbers, everything, everything)
+    found, counts = _rows_of(bound, result), _counts(bound)
     made = {item.alias: found.number(item.expression).estimate for item in wanted}
     if not bound.groups:
         return made
     # A group that may be empty is listed; what a CASE says of it is sure only if the group is there.
     sure = [
-        any(_shows_rows(result.estimates[name], name in counts, row) for name in numbers) for row in range(result.cells)
+        any(_shows_rows(result.estimates[name], name in counts, row) for name in found.numbers)
+        for row in range(result.cells)
     ]
     return {
         name: replace(one, exact=[flag and there for flag, there in zip(one.exact, sure, strict=True)])
         for name, one in made.items()
     }
+
+
+def check_results(bound: Bound, result: Result) -> None:
+    """Refuse what a question computes from its results, or asks of them, where it has no value for sure."""
+    if not bound.outcome.may_fail:
+        return
+    bounded = {name: found for name, found in result.estimates.items() if found.is_bounded}
+    rows = _rows_of(bound, replace(result, estimates=bounded))
+    rows.defined.predicate(bound.outcome.having)
+    for expression in bound.outcome.expressions:
+        rows.defined.expression(expression)
+
+
+def _rows_of(bound: Bound, result: Result) -> Answered:
+    counts, everything = _counts(bound), [True] * result.cells
+    numbers = {
+        name: Uncertain(estimate, [name not in counts and not _is_there(estimate, row) for row in range(result.cells)])
+        for name, estimate in result.estimates.items()
+    }
+    return Answered(result.keys, numbers, everything, everything)
+
+
+def _counts(bound: Bound) -> set[str]:
+    return {item.alias for item in bound.aggregates if item.function in ("count", "distinct", "regr_count")}
 
 
 def _shows_rows(estimate: Estimate, is_count: bool, row: int) -> bool:
@@ -248,7 +297,7 @@ def _shows_rows(estimate: Estimate, is_count: bool, row: int) -> bool:
 def _is_more(node: Expression) -> bool:
     if isinstance(node, Arithmetic):
         return _is_more(node.left) or _is_more(node.right)
-    return isinstance(node, Call | Case)
+    return isinstance(node, Call | Case) or (isinstance(node, Name) and not node.text.startswith(SLOT))
 
 
 def _is_there(estimate: Estimate, row: int) -> bool:
@@ -268,6 +317,18 @@ def _combine(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
         elif operator == "/" and ends is not None and ends[0] <= 0 <= ends[1]:
             gaps[row] = True
     return Uncertain(replace(made, exact=exact), gaps)
+
+
+def _is_nullified(node: Expression) -> bool:
+    return isinstance(node, Call) and node.function == "nullif" and node.operands[1:] == (Constant(0),)
+
+
+def _without_zero(found: Uncertain, top: Uncertain) -> Uncertain:
+    """A quotient whose divisor is never zero, but may be NULL."""
+    own, were = (one.estimate.endless or [False] * len(one.gaps) for one in (found, top))
+    cells = zip(found.estimate.lower, own, were, strict=True)
+    endless = [was or (low is None and flag) for low, flag, was in cells]
+    return replace(found, estimate=replace(found.estimate, endless=endless))
 
 
 def exact_numbers(array: pa.Array) -> Uncertain:

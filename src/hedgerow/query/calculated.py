@@ -83,7 +83,7 @@ def _cells(operand: Uncertain) -> list[_Cell]:
     ]
 
 
-def _together(cells: Sequence[_Cell], *, is_whole: bool) -> Uncertain:
+def _together(cells: Sequence[_Cell], *, is_whole: bool, endless: list[bool] | None = None) -> Uncertain:
     estimate = Estimate(
         [None if cell.ends is None else cell.ends[0] for cell in cells],
         [None if cell.ends is None else cell.ends[1] for cell in cells],
@@ -92,6 +92,7 @@ def _together(cells: Sequence[_Cell], *, is_whole: bool) -> Uncertain:
         [cell.is_exact for cell in cells],
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         reached=[cell.is_reached for cell in cells],
+        endless=endless,
     )
     return Uncertain(estimate, [cell.may_miss for cell in cells])
 
@@ -103,10 +104,11 @@ def calculate(function: str, operands: Sequence[Uncertain]) -> Uncertain:
         raise QueryError(f"{function.upper()} of results takes {least} to {most} numbers; got {len(operands)}")
     is_whole = all(operand.estimate.rounding is Rounding.WHOLE for operand in operands)
     rows = list(zip(*map(_cells, operands), strict=True))
+    endless = [any(row) for row in zip(*(one.estimate.endless or [False] * len(rows) for one in operands), strict=True)]
     if function in _CHOOSING:
-        return _together([_CHOOSING[function](row) for row in rows], is_whole=is_whole)
+        return _together([_CHOOSING[function](row) for row in rows], is_whole=is_whole, endless=endless)
     made = [_monotone(function, row, is_whole=is_whole) for row in rows]
-    found = _together(made, is_whole=is_whole and function in ("abs", "sign"))
+    found = _together(made, is_whole=is_whole and function in ("abs", "sign"), endless=endless)
     is_printed = function in _STEPS
     return replace(found, estimate=replace(found.estimate, rounding=Rounding.NEAREST)) if is_printed else found
 
@@ -214,6 +216,8 @@ def _monotone(function: str, cells: Sequence[_Cell], *, is_whole: bool) -> _Cell
     assert subject.ends is not None, "NULLs are gone"
     steps = function in _STEPS
     low, high = _shaken(subject.ends) if steps and not is_whole else subject.ends
+    if function == "sqrt" and high < 0:
+        raise QueryError("SQRT of a result that is below zero has no value; write sqrt(greatest(x, 0)) or CASE")
     work = _work(function, constants)
     points = [low, high, *([Fraction(0)] if function in ("abs", "power") and low < 0 < high else [])]
     found = [work(point) for point in points]

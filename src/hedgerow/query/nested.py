@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result, Rounding, finish_result
-from hedgerow.query.answered import Answered
+from hedgerow.query.answered import Answered, check_results
 from hedgerow.query.calculated import Uncertain
 from hedgerow.query.evidence.view import column_of
 from hedgerow.query.sql.bind import bind_outcome
@@ -83,7 +83,9 @@ def finish(result: Result, question: Question) -> Result:
     items = [Aggregate("max", _kind_of(name, found), name) for name, found in result.estimates.items()]
     groups = tuple(key.column for key in keys if isinstance(key.column, Column))
     bound = Bound(keys, tuple(items), groups, Truth(True), Truth(True), {})
-    return finish_result(bind_outcome(bound, question.outcome, []), result)
+    bound = bind_outcome(bound, question.outcome, [])
+    check_results(bound, result)
+    return finish_result(bound, result)
 
 
 def _kind_of(name: str, estimate: Estimate) -> Column:
@@ -166,7 +168,7 @@ def _best(column: Uncertain, estimate: Estimate) -> Uncertain:
     """What the engine found is as good as, or better than, arithmetic between its parts."""
     pairs = zip(estimate.lower, estimate.exact, column.estimate.exact, strict=True)
     exact = [other if low is None else own for low, own, other in pairs]
-    return Uncertain(replace(estimate, exact=exact), column.gaps)
+    return Uncertain(replace(estimate, exact=exact, endless=column.estimate.endless), column.gaps)
 
 
 def _project(rows: Answered, question: Question) -> Answered:
@@ -176,6 +178,7 @@ def _project(rows: Answered, question: Question) -> Answered:
     order: list[str] = []
     for place, item in enumerate(question.select, 1):
         assert isinstance(item, Key), "there are no aggregates"
+        rows.defined.expression(item.column)
         alias = item.alias or (item.column.text if isinstance(item.column, Name) else f"result_{place}")
         if alias.lower() in {name.lower() for name in order}:
             raise QueryError(f"two results would be called '{alias}'; name them with AS")
@@ -192,6 +195,8 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
     groups = [_resolve_alias(group, aliases, rows) for group in question.groups]
     if not all(rows.is_known(group) for group in groups):
         raise QueryError("GROUP BY takes columns that the sub-query groups by; its numbers have bounds and no values")
+    for group in groups:
+        rows.defined.expression(group)
     columns = [rows.values(group) for group in groups]
     members = _cells(columns, len(rows)) if groups else [list(range(len(rows)))]
     keys = {}
@@ -202,6 +207,9 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
         alias = item.alias or (column.text if isinstance(column, Name) else "expression")
         keys[alias] = rows.values(column).take(pa.array([cell[0] for cell in members], pa.int64()))
     aggregates = [item for item in (*question.select, *question.slots) if isinstance(item, Aggregate)]
+    for aggregate in aggregates:
+        if aggregate.column is not None:
+            rows.defined.expression(aggregate.column)
     numbers = {item.alias: _aggregate(rows, item, members) for item in aggregates}
     if len(numbers) < len(aggregates):
         raise QueryError("two results would have one name; name them with AS")
@@ -209,6 +217,8 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
     expected = [not groups or any(rows.expected[row] for row in cell) for cell in members]
     found = Answered(keys, numbers, sure, expected)
     computed = [item for item in question.select if isinstance(item, Computed)]
+    for expression in (one.expression for one in computed):
+        found.defined.expression(expression)
     more = {item.alias or f"result_{n}": found.number(item.expression) for n, item in enumerate(computed, 1)}
     return replace(found, numbers=numbers | more)
 

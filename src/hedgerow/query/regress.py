@@ -131,7 +131,7 @@ def _combine(chosen: Sequence[_Chosen], each: Callable[[Callable[[_Fit], Any]], 
 
 def _bind(release: Release, model: Formula, where: str | None, weights: str | None) -> Bound:
     """Bind the outcome, the factors and the weights as one question, so that names mean what they mean in SQL."""
-    from hedgerow.query import bound_to
+    from hedgerow.query import bound_to, connect
 
     items = [model.outcome.sql, *(factor.sql for factor in model.factors), *([] if weights is None else [weights])]
     select = ", ".join(f"max({item}) AS item{place}" for place, item in enumerate(items))
@@ -151,6 +151,7 @@ def _bind(release: Release, model: Formula, where: str | None, weights: str | No
             "a condition on a sensitive column leaves open which rows the regression takes; "
             "select rows by known columns"
         )
+    connect(release).check(bound)
     return bound
 
 

@@ -14,7 +14,6 @@ from hedgerow.query import connect
 from hedgerow.query.aggregates.covariance import FUNCTIONS
 from tests.query.evidence.test_crossing import is_near, small_release, worlds_of
 from tests.support.assignments import release_of
-from tests.support.truth import divide_to_null
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "40")))
 
@@ -23,7 +22,6 @@ def every_answer(release, text):
     """What DuckDB says in each world, None for NULL and for what is not a number."""
     table, number = worlds_of(release)
     with duckdb.connect() as database:
-        divide_to_null(database)
         database.register("worlds", table)
         found = dict(
             database.execute(

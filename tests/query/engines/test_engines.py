@@ -70,9 +70,11 @@ def test_postgresql_agrees_with_arrays_to_the_last_digit(form, url):
 
 ODD = [
     "SELECT sum(x / y) AS a, avg(x % y) AS b, count(x / y) AS c FROM release",
-    "SELECT x / y AS k, count(*) AS n FROM release GROUP BY k",
-    "SELECT count(*) AS n FROM release WHERE x / y > 0 OR x % y IS NULL",
+    "SELECT sum(x / y) AS a, avg(x % y) AS b, count(x / y) AS c FROM release WHERE y <> 0",
+    "SELECT CASE WHEN y <> 0 THEN x / y END AS k, count(*) AS n FROM release GROUP BY k",
+    "SELECT count(*) AS n FROM release WHERE y = 0 OR x / y > 0 OR x % y IS NULL",
     "SELECT sum(s) AS t FROM release WHERE x / (y - y) IS NULL AND s / (s - 1) > 1",
+    "SELECT sum(s) AS t FROM release WHERE s > 1 AND s / (s - 1) > 1",
     "SELECT sum(s) AS t FROM release WHERE 1 / 0 IS NULL",
     "SELECT round(r) AS k, sum(s) AS t FROM release GROUP BY k",
     "SELECT count(*) AS n FROM release WHERE round(r) = 0",
@@ -84,7 +86,7 @@ ODD = [
 
 @pytest.mark.parametrize("text", ODD)
 def test_where_databases_differ_engines_do_not(text, url):
-    """Division by zero is NULL, halves are rounded away from zero, case is Unicode's; DuckDB and PostgreSQL vary."""
+    """Halves are rounded away from zero, case is Unicode's, division by zero is refused if it is looked at."""
     columns = {
         "x": [1, -2, 0, 4, None, 5],
         "y": [0, 1, 0, -3, 2, None],
@@ -98,14 +100,6 @@ def test_where_databases_differ_engines_do_not(text, url):
     for other in (connect(release, "duckdb"), server):
         assert disagreement(connect(release), other, text) is None
     server.engine.close()
-
-
-def test_dividing_by_zero_is_null():
-    """As the engines agree, so is it written down."""
-    release = release_of({"x": [1, 2], "y": [0, 2], "s": [3, 4]}, [0, 0], sensitive="s")
-    for engine in ("arrays", "duckdb"):
-        (row,) = connect(release, engine).sql("SELECT sum(x / y) AS q, count(x % y) AS n FROM release").to_pylist()
-        assert (row["q"], row["n"]) == (1.0, 1)
 
 
 HOSTILE = [

@@ -95,7 +95,7 @@ def test_tasks_read_the_parts_of_a_bundle(spark, tmp_path, monkeypatch):
 
 @pytest.mark.spark
 def test_where_spark_differs_the_engine_does_not(spark_cluster):
-    """Division by zero is NULL, large floats keep their size, sums beyond 64 bits are exact."""
+    """Division by zero is refused if it is looked at, large floats keep their size, sums beyond 64 bits are exact."""
     columns = {
         "x": [1, -2, 0, 4, None, 5],
         "y": [0, 1, 0, -3, 2, None],

@@ -69,7 +69,7 @@ from hedgerow.query.sql.question import (
 )
 from hedgerow.verify.names import text_in_form
 
-__all__ = ["Binder", "bind", "bind_outcome", "narrowed"]
+__all__ = ["Binder", "bind", "bind_outcome", "compare_constant", "narrowed"]
 
 _COMPARE: dict[str, Any] = {
     "=": operators.eq,
@@ -125,17 +125,17 @@ class Binder:
     def _compare(self, node: Compare) -> Predicate:
         left, right = self.exactly(node.left), self.exactly(node.right)
         if isinstance(left, Constant):
-            return _compare_constant(_FLIPPED[node.operator], right, left)
+            return compare_constant(_FLIPPED[node.operator], right, left)
         if isinstance(right, Constant):
-            return _compare_constant(node.operator, left, right)
+            return compare_constant(node.operator, left, right)
         return Compare(node.operator, *alike(left, right))
 
     def _in(self, node: In) -> Predicate:
         operand = self.exactly(node.operand)
         if isinstance(operand, Constant):
-            return Or((Truth(False), *(_compare_constant("=", operand, value) for value in node.values)))
+            return Or((Truth(False), *(compare_constant("=", operand, value) for value in node.values)))
         if _has_grid(operand) and any(isinstance(value.value, float) for value in node.values):
-            return Or(tuple(_compare_constant("=", operand, value) for value in node.values))
+            return Or(tuple(compare_constant("=", operand, value) for value in node.values))
         values = tuple(fitted for value in node.values if (fitted := _on_column(operand, value)) is not None)
         # A list of which nothing fits the column is false where the column is known and unknown where it is missing.
         return In(operand, values) if values else Compare("<>", operand, operand)
@@ -468,7 +468,7 @@ def _computed_kind(node: Expression, kinds: Mapping[str, Kind]) -> Kind:
     return Kind.DATE if sides.count(Kind.DATE) == 1 else Kind.FLOAT
 
 
-def _compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:
+def compare_constant(operator: str, side: Expression, constant: Constant) -> Predicate:
     """Compare an expression with a constant in the expression's own kind."""
     if constant.value is None or side == Constant(None):
         return Truth(None)

@@ -1,7 +1,8 @@
 """Compute expressions in a DuckDB of one's own: locked, in memory, without files, settings or extensions.
 
-Only expressions that `functions` printed come here. An error in one row (a text that is no number, a logarithm of zero)
-gives NULL in that row, and so do infinite numbers, as division by zero does everywhere.
+Only expressions that `strict` printed come here. An error in one row (a text that is no number, a logarithm of zero)
+gives NULL in that row, and so do division by zero and infinite numbers. Whether a row has one of these is an
+expression, too, a failure (`defined` asks for it): a second database computes it, where a divisor of zero is an error.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
+from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
@@ -40,7 +42,7 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
-__all__ = ["compute", "run_over", "scale_of", "typed"]
+__all__ = ["DIVISOR", "as_divisor", "compute", "run_over", "scale_of", "typed"]
 
 _SETTINGS = (
     "ieee_floating_point_ops = false",
@@ -84,12 +86,25 @@ _WHOLE = (
     "UHUGEINT",
 )
 _MOST_DIGITS = 15
+DIVISOR = "divisor"
+"""The function that expressions put around what they divide by."""
+_DIVISORS = {
+    False: f"CREATE MACRO {DIVISOR}(x) AS nullif(x, 0)",
+    True: f"CREATE MACRO {DIVISOR}(x) AS CASE WHEN x = 0 THEN CAST(concat(x, ' divides') AS INTEGER) ELSE x END",
+}
 _lock = threading.Lock()
 
 
+def as_divisor(node: exp.Expression) -> exp.Expression:
+    """Mark what is divided by, unless it is a constant above zero."""
+    is_sure = isinstance(node, exp.Literal) and not node.is_string and float(node.this) > 0
+    return node if is_sure else exp.Anonymous(this=DIVISOR, expressions=[node])
+
+
 @functools.cache
-def _database() -> duckdb.DuckDBPyConnection:
+def _database(finds_failures: bool = False) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
+    connection.execute(_DIVISORS[finds_failures])
     for setting in _SETTINGS:
         with contextlib.suppress(duckdb.CatalogException):  # older versions lack one, and what it prevents
             connection.execute(f"SET {setting}")
@@ -204,6 +219,13 @@ def _result(sql: str, types: tuple[str, ...]) -> tuple[Kind, str]:
     )
 
 
+def _failure(sql: str, types: tuple[str, ...]) -> tuple[Kind, str]:
+    """Whether an expression stops, or gives no finite number."""
+    stops = f"TRY(({sql}) IS NULL) IS NULL"
+    is_float = _type_in_database(sql, types) in ("FLOAT", "DOUBLE")
+    return Kind.BOOL, f"coalesce(NOT isfinite(TRY(({sql}))), {stops})" if is_float else stops
+
+
 def _reason(error: duckdb.Error) -> str:
     """Say what does not fit, in the analyst's words; no value of a table is near, for there was none."""
     found = re.search(r"argument types '(\w+)\(([^']*)\)'", str(error))
@@ -216,7 +238,7 @@ def _reason(error: duckdb.Error) -> str:
 def compute(node: Scalar, operands: Sequence[pa.Array], length: int) -> pa.Array:
     """The value of an expression in each of `length` rows."""
     types = tuple(_type_of(operand) for operand in node.operands)
-    kind, sql = _result(node.sql, types)
+    kind, sql = _failure(node.sql, types) if node.is_failure else _result(node.sql, types)
     columns = {
         f"a{place}": _cast(column, operand)
         for place, (column, operand) in enumerate(zip(operands, node.operands, strict=True))
@@ -225,7 +247,7 @@ def compute(node: Scalar, operands: Sequence[pa.Array], length: int) -> pa.Array
     table = pa.table({**columns, "row_number": pa.array(range(length), pa.int64())})
     try:
         with _lock:
-            database = _database()  # a cursor would not have its settings
+            database = _database(node.is_failure)  # a cursor would not have its settings
             database.register("given", table)
             query = f"SELECT {sql} AS x FROM (SELECT {casts}row_number FROM given) ORDER BY row_number"
             chunks = database.sql(query).to_arrow_table().column(0)
@@ -257,9 +279,12 @@ def _check_digits(found: pa.Array) -> None:
 
 def run_over(tables: Mapping[str, pa.Table], query: Any) -> pa.Table:
     """The rows of a query, a parsed SELECT, over tables of one's own; nothing else can be reached."""
+    query = query.copy()
+    for division in query.find_all(exp.Div, exp.IntDiv, exp.Mod):
+        division.set("expression", as_divisor(division.expression.copy()))
     try:
         with _lock:
-            database = _database()
+            database = _database(finds_failures=True)
             for name, table in tables.items():
                 database.register(name, table)
             try:
@@ -269,6 +294,6 @@ def run_over(tables: Mapping[str, pa.Table], query: Any) -> pa.Table:
                     database.unregister(name)
     except duckdb.Error:
         raise QueryError(
-            "the sub-query over your own table cannot be computed; it is a SELECT that names its columns and looks at "
-            "no rows of the question around it"
+            "the sub-query over your own table cannot be computed; it is a SELECT that names its columns, looks at "
+            "no rows of the question around it, and divides by nothing that is zero"
         ) from None

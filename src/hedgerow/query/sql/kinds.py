@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.computing import typed
+from hedgerow.query.sql.computing import DIVISOR, typed
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
     LARGEST,
@@ -44,8 +44,10 @@ def natural(node: Expression) -> Expression:
 
 def fold(operator: str, left: Constant, right: Constant) -> Constant:
     """Compute on two constants: exactly with + - *, in floating point with /."""
-    if left.value is None or right.value is None or (operator == "/" and right.value == 0):
+    if left.value is None or right.value is None:
         return Constant(None)
+    if operator == "/" and right.value == 0:
+        raise QueryError("the question divides a constant by zero, which has no value; write NULL if that is meant")
     try:
         return Constant(_fold_dates(operator, left.value, right.value) or _fold_numbers(operator, left, right))
     except OverflowError:
@@ -154,15 +156,17 @@ def _mod(left: Expression, right: Expression) -> Expression:
     # Constants are printed as they were written: of decimals the rest is one, too.
     places = [side for side in (left, right) if not isinstance(side, Constant)]
     printed = [value_sql(side) if isinstance(side, Constant) else f"a{places.index(side)}" for side in (left, right)]
-    return typed(Scalar(f"{printed[0]} % nullif({printed[1]}, 0)", tuple(places)))
+    return typed(Scalar(f"{printed[0]} % {DIVISOR}({printed[1]})", tuple(places)))
 
 
 def _round(function: str, operand: Expression) -> Expression:
     operand = natural(operand)
     if kind_of(operand) not in NUMBERS:
         raise QueryError(f"{function.upper()} needs numbers")
+    if isinstance(operand, Constant) and isinstance(operand.value, int):
+        return Constant(abs(operand.value) if function == "abs" else operand.value, Kind.INT)
     if kind_of(operand) is Kind.INT:
-        return operand if function == "round" or isinstance(operand, Constant) else Call(function, (operand,), Kind.INT)
+        return operand if function == "round" else Call(function, (operand,), Kind.INT)
     return Call(function, (as_float(operand),), Kind.FLOAT)
 
 

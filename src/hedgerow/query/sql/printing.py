@@ -97,7 +97,8 @@ def value_sql(node: Expression) -> str:
         return f"lookup_{node.source.number}({', '.join([literal(node.column), *map(value_sql, node.operands)])})"
     if isinstance(node, Scalar):
         # Nor is this.
-        return f"scalar({', '.join([literal(node.sql), *map(value_sql, node.operands)])})"
+        name = "failure" if node.is_failure else "scalar"
+        return f"{name}({', '.join([literal(node.sql), *map(value_sql, node.operands)])})"
     if isinstance(node, Call):
         called = _call(node.function, [value_sql(operand) for operand in node.operands])
         return f"CAST({called} AS BIGINT)" if node.function in FLOATING and node.kind is Kind.INT else called

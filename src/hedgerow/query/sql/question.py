@@ -69,6 +69,7 @@ __all__ = [
     "float_of",
     "kind_of",
     "leaves_of",
+    "may_fail",
     "names_of",
     "number_of",
     "spoken",
@@ -157,7 +158,7 @@ class Cast:
 class Arithmetic:
     """`+`, `-`, `*` on whole numbers and days stay whole; everything else, and every `/`, is floating point.
 
-    Dividing by zero gives NULL.
+    Dividing by zero gives NULL, in rows that a question does not look at (`defined`).
     """
 
     operator: str
@@ -204,11 +205,15 @@ class Lookup:
 
 @dataclass(frozen=True)
 class Scalar:
-    """An expression that DuckDB computes: SQL over places a0, a1, ... for its operands."""
+    """An expression that DuckDB computes: SQL over places a0, a1, ... for its operands.
+
+    As a failure it is a truth value: whether the expression stops there, or gives no finite number.
+    """
 
     sql: str
     operands: tuple[Expression, ...]
     kind: Kind | None = None
+    is_failure: bool = False
 
 
 Expression = Name | Column | Constant | Cast | Arithmetic | Part | Call | Case | Lookup | Scalar
@@ -356,6 +361,13 @@ def children_of(node: Predicate | Expression) -> Iterator[Predicate | Expression
         yield node.otherwise
 
 
+def may_fail(node: Predicate | Expression) -> bool:
+    """Tell whether something in it divides, or is computed by DuckDB."""
+    if isinstance(node, Scalar) or getattr(node, "operator", "") == "/" or getattr(node, "function", "") == "mod":
+        return True
+    return any(map(may_fail, children_of(node)))
+
+
 ALWAYS = Truth(True)
 SLOT = "\0"
 """How the name of a result starts that only other results use; no text of a question contains it."""
@@ -425,6 +437,16 @@ class Outcome:
     offset: int = 0
     shown: tuple[str, ...] = ()
 
+    @property
+    def expressions(self) -> tuple[Expression, ...]:
+        """What is computed from results, and what sorts them."""
+        return *(item.expression for item in self.computed), *(term.expression for term in self.order)
+
+    @property
+    def may_fail(self) -> bool:
+        """Tell whether something that is computed from results may have no value."""
+        return any(map(may_fail, (*self.expressions, self.having)))
+
 
 @dataclass(frozen=True)
 class Question:
@@ -454,6 +476,13 @@ class Bound:
     mixed: Predicate = ALWAYS
     derived: Mapping[str, Expression] = field(default_factory=dict)
     outcome: Outcome = Outcome()
+
+    @property
+    def may_fail(self) -> bool:
+        """Tell whether some expression may have no value in a row: it divides, or DuckDB computes it."""
+        filters = (item.where for item in self.aggregates)
+        parts = (self.known, self.hidden, self.mixed, *self.derived.values(), *filters)
+        return self.outcome.may_fail or any(map(may_fail, parts))
 
     def hides(self, aggregate: Aggregate) -> bool:
         """Tell whether the aggregate is over a sensitive column."""

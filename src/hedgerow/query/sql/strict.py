@@ -22,6 +22,7 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES
+from hedgerow.query.sql.computing import as_divisor
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import Expression, Name, Scalar
 
@@ -284,6 +285,7 @@ PREDICATES = (
 """Nodes that give a truth value."""
 AGGREGATE_NODES = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Window, exp.IgnoreNulls, exp.ArrayAgg, exp.GroupConcat)
 _PARTS = ("YEAR", "MONTH", "DAY")
+_DIVIDING = ("mod", "fmod", "fdiv")
 _MOMENTS = ("DATE", "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME")
 _ADVICE = "leave it out, or compute it before asking"
 
@@ -328,11 +330,11 @@ def scalar_of(node: exp.Expression, name: Callable[[Any], Name]) -> Scalar:
         if isinstance(part, exp.Column):
             return operands.setdefault(name(part), exp.column(f"a{len(operands)}")).copy()
         if isinstance(part, exp.Div | exp.IntDiv | exp.Mod):
-            # Dividing by zero gives NULL, as everywhere here.
-            divisor = part.expression.transform(place)
-            top = part.this.transform(place)
-            zero = exp.Anonymous(this="nullif", expressions=[divisor, exp.Literal.number(0)])
-            return exp.Paren(this=type(part)(this=exp.Paren(this=top), expression=zero))
+            top, divisor = (side.transform(place) for side in (part.this, part.expression))
+            return exp.Paren(this=type(part)(this=exp.Paren(this=top), expression=as_divisor(divisor)))
+        if isinstance(part, exp.Anonymous) and str(part.this).lower() in _DIVIDING and len(part.expressions) == 2:
+            top, divisor = (side.transform(place) for side in part.expressions)
+            return exp.Anonymous(this=part.this, expressions=[top, as_divisor(divisor)])
         return part
 
     printed = _transform(node, place).sql(dialect=QuestionSQL)
