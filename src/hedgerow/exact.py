@@ -128,7 +128,8 @@ def column_numbers(column: pa.Array | pa.ChunkedArray, name: str = "column") -> 
         return _read_unscaled(column, name), Fraction(1, 10**kind.scale)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(column.to_numpy()), Fraction(1)
-    raise SchemaError(f"'{name}' holds {kind}; distances need numbers or dates.")
+    instead = " Cut the times to dates, or count hours or minutes." if pa.types.is_timestamp(kind) else ""
+    raise SchemaError(f"'{name}' holds {kind}; distances need numbers or dates.{instead}")
 
 
 def _read_unscaled(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.int64]:

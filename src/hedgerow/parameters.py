@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -33,11 +35,16 @@ def read_number(
     try:
         exact = as_fraction(Fraction(value) if isinstance(value, str) and "/" in value else value)
     except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"'{name}' must be {wanted}; got {came(value)}.") from None
+        raise ParameterError(f"'{name}' must be {wanted}; got {came(value)}.{_days_text(value)}") from None
     too_low = (above is not None and exact <= above) or (least is not None and exact < least)
     if too_low or (most is not None and exact > most):
         raise ParameterError(f"'{name}' must be {wanted}; got {came(value)}.")
     return exact
+
+
+def what_works(name: str, largest: int) -> str:
+    """Name the largest whole number that works; of 1, which promises nothing and is refused, say that none does."""
+    return f"the largest {name} that works is {largest:,}" if largest > 1 else f"no {name} works"
 
 
 def check_flag(name: str, value: object) -> None:
@@ -62,6 +69,17 @@ def came(value: object) -> str:
         return f"'{value}'" if len(value) <= _LONGEST else f"a text of {len(value):,} characters"
     plain = isinstance(value, bool | int | float | np.number | Decimal | Fraction) or value is None
     return str(value) if plain else f"a value of type {type(value).__name__}"
+
+
+def _days_text(value: object) -> str:
+    """What to write instead of a duration: distances between dates are whole numbers of days."""
+    if isinstance(value, timedelta):
+        days = Fraction(value // timedelta(microseconds=1), 86_400_000_000)
+    elif isinstance(value, str) and (found := re.fullmatch(r"\s*(\d{1,9})\s*(day|week)s?\s*", value, re.IGNORECASE)):
+        days = Fraction(int(found[1]) * (7 if found[2].lower() == "week" else 1))
+    else:
+        return ""
+    return f" Distances between dates are in days: write {days}."
 
 
 def _wish_text(above: int | None, least: int | None, most: int | None) -> str:

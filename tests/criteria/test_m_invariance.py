@@ -63,7 +63,10 @@ def test_m_is_checked_at_the_door(m):
         MInvariance(m)
 
 
-@pytest.mark.parametrize(("counts", "largest"), [([1, 1, 1], 3), ([2, 1, 1], 2), ([3, 1], 1), ([2, 2, 2], 3)])
-def test_the_largest_m_that_works(counts, largest):
-    """All rows over the most frequent value."""
-    assert f"works is {largest}." in MInvariance(9).nearest(np.array(counts))
+@pytest.mark.parametrize(
+    ("counts", "told"),
+    [([1, 1, 1], "works is 3."), ([2, 1, 1], "works is 2."), ([3, 1], "no m works."), ([2, 2, 2], "is 3.")],
+)
+def test_the_largest_m_that_works(counts, told):
+    """All rows over the most frequent value; of 1 nothing would be promised."""
+    assert told in MInvariance(9).nearest(np.array(counts))

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
-from hedgerow.query import learned
+from hedgerow.query import learned_dealing
 from hedgerow.query.evidence import view
-from hedgerow.query.learned import _fit
+from hedgerow.query.learned_dealing import _fit
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
 
@@ -243,7 +243,7 @@ def test_small_groups_are_dealt_in_every_way() -> None:
     sizes = (4, 3, 2, 1)
     real = np.arange(4) < np.array(sizes)[:, None]
     likely = rng.random((4, 4, 4)) * real[:, :, None] * real[:, None, :]
-    found = _fit(likely.copy(), real)
+    found = _fit(likely.copy(), real * 1.0, real * 1.0)
     for group, size in enumerate(sizes):
         expected = np.zeros((4, 4))
         for dealt in itertools.permutations(range(size)):
@@ -252,16 +252,44 @@ def test_small_groups_are_dealt_in_every_way() -> None:
         assert found[group] == pytest.approx(expected / expected[0].sum(), abs=1e-6)
 
 
+def test_rows_and_values_that_are_alike_are_dealt_together() -> None:
+    """Chances are those of dealing each row and value by itself, and one large group makes no other large."""
+    rng = np.random.default_rng(6)
+    likely, rows, values = rng.random((1, 3, 4)), np.array([[3.0, 1.0, 4.0]]), np.array([[2.0, 2.0, 1.0, 3.0]])
+    each = np.repeat(np.repeat(likely, rows[0].astype(int), axis=1), values[0].astype(int), axis=2)
+    alone = _fit(each.copy(), np.ones((1, 8)), np.ones((1, 8)))
+    together = np.repeat(np.repeat(_fit(likely, rows, values), rows[0].astype(int), axis=1), values[0].astype(int), 2)
+    assert together == pytest.approx(alone, abs=1e-6)
+
+
+def test_groups_of_many_equal_rows_are_dealt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of all people are equal in what is known: their group is far larger than the others, and all are dealt."""
+    dealt: list[int] = []
+    monkeypatch.setattr(learned_dealing, "_fit", lambda *rows: dealt.append(1) or _fit(*rows))
+    table, usual = people(6000), np.arange(6000) % 2 == 0
+    age, town = (np.where(usual, value, table[name].to_numpy(False)) for name, value in (("age", 40), ("town", "a")))
+    pay = 20 + (age + 10 * (town == "b") + 20 * (town == "c")) // 2 + np.random.default_rng(8).integers(-4, 5, 6000)
+    table = pa.table({"age": age, "town": town, "pay": pay})
+    release = hr.Mondrian(k=50, l=3, form="permuted").publish(table, SCHEMA, seed=1)
+    assert np.diff(view.source_of(release).view.offsets).max() >= 3000
+    for low in (25, 50, 60):
+        sql = f"SELECT avg(pay) FROM release WHERE age BETWEEN {low} AND {low + 3} AND town = 'b'"
+        answer = release.ask(sql, estimate="learned")
+        assert not answer.learned.note
+        assert abs(answer.learned.estimate - truth(table, sql)) <= 3 * answer.learned.standard_error
+    assert dealt
+
+
 def test_what_was_dealt_is_kept_however_large_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next question of a large table does not deal again, though little may be remembered."""
     dealt: list[int] = []
     monkeypatch.setattr(view, "LEAST", 0)
     monkeypatch.setattr(view, "PER_ROW", 0)
-    monkeypatch.setattr(learned, "_fit", lambda *rows: dealt.append(1) or _fit(*rows))
+    monkeypatch.setattr(learned_dealing, "_fit", lambda *rows: dealt.append(1) or _fit(*rows))
     release = hr.Anatomy(l=2).publish(people(600), SCHEMA, seed=1)
     for low in (30, 40, 50):
         release.ask(f"SELECT avg(pay) FROM release WHERE age > {low}", estimate="learned")
-        assert len(dealt) == 2 * (1 + learned._DEALINGS)
+        assert len(dealt) == 2 * (1 + learned_dealing._DEALINGS)
 
 
 @pytest.mark.parametrize("method", [hr.Anatomy(l=2), hr.Mondrian(k=5), hr.MInvariant(m=2)], ids=str)

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Counts
 from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
 from hedgerow.criteria.shares import cap_arrays, floor_fraction
-from hedgerow.parameters import read_number, read_whole
+from hedgerow.parameters import read_number, read_whole, what_works
 
 _WHY = "A group of one value tells it."
 
@@ -54,7 +54,7 @@ class DistinctDiversity(Limited):
     def nearest(self, overall: Counts) -> str:
         """Say what could be promised instead."""
         distinct = int(np.count_nonzero(overall))
-        return f"{self.l}-diversity needs {self.l} distinct values; the largest l that works is {distinct}."
+        return f"{self.l}-diversity needs {self.l} distinct values; {what_works('l', distinct)}."
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class FrequencyDiversity(Limited):
     def nearest(self, overall: Counts) -> str:
         """Say what could be promised instead."""
         needs = f"frequency {self.l}-diversity needs every value in at most 1/{self.l} of the rows;"
-        return f"{needs} the largest l that works is {int(overall.sum() // overall.max(initial=1))}."
+        return f"{needs} {what_works('l', int(overall.sum() // overall.max(initial=1)))}."
 
 
 @dataclass(frozen=True)

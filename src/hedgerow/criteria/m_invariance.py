@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.parameters import read_whole
+from hedgerow.parameters import read_whole, what_works
 
 
 @dataclass(frozen=True)
@@ -36,8 +36,8 @@ class MInvariance:
         """Say what could be promised instead."""
         largest = int(counts.sum()) // max(int(counts.max(initial=0)), 1)
         return (
-            f"{self.m}-invariance needs every value in at most 1/{self.m} of the rows of a first release; the largest "
-            f"m that works is {largest}."
+            f"{self.m}-invariance needs every value in at most 1/{self.m} of the rows of a first release; "
+            f"{what_works('m', largest)}."
         )
 
     def count_broken(self, groups: Ints, codes: Ints) -> int:

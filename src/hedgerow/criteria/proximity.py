@@ -47,7 +47,7 @@ from hedgerow.arrays import Counts
 from hedgerow.criteria.groupwise import Groups, group_sums
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import Line
-from hedgerow.parameters import Number, read_number, read_whole
+from hedgerow.parameters import Number, read_number, read_whole, what_works
 
 _LARGEST = 2**62
 
@@ -203,7 +203,7 @@ def largest_retention(reach: Reach, counts: Counts, *, m: int, column: str = "co
     if crowded * m > rows:
         raise Infeasible(
             f"A risk of at most 1/{m:,} is out of reach for '{column}': {crowded:,} of {rows:,} rows lie in one "
-            f"neighbourhood, which even pure chance would tell. The largest m that works is {rows // crowded:,}."
+            f"neighbourhood, which even pure chance would tell; {what_works('m', rows // crowded)}."
         )
     if m == 1:
         return Fraction(1)
@@ -275,7 +275,7 @@ class EpsM:
 
     def nearest(self, overall: Counts) -> str:
         """Say what could be promised instead."""
-        return f"the largest m that works is {largest_m(self.reach, overall)}."
+        return f"{what_works('m', largest_m(self.reach, overall))}."
 
 
 def largest_cover(reach: Reach, counts: Counts) -> int:
@@ -297,13 +297,15 @@ def require_proximity(reach: Reach, counts: Counts, *, m: int, column: str = "se
     """Raise Infeasible, naming the largest m, where a column cannot be divided into good groups."""
     rows, works = int(counts.sum()), largest_m(reach, counts)
     if m > rows:
-        raise Infeasible(f"A risk of at most 1/{m:,} needs groups of {m:,} rows; there are {rows:,}.")
+        raise Infeasible(
+            f"A risk of at most 1/{m:,} needs groups of {m:,} rows; there are {rows:,}, and {what_works('m', works)}."
+        )
     if m > works:
         cover = largest_cover(reach, counts)
         raise Infeasible(
             f"With these neighbourhoods a risk of at most 1/{m:,} is out of reach for '{column}': "
             f"{cover:,} of {rows:,} "
-            f"rows lie so near each other that the largest m that works is {works:,}. A smaller eps allows more."
+            f"rows lie so near each other that {what_works('m', works)}. A smaller eps allows more."
         )
 
 

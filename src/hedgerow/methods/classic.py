@@ -111,8 +111,12 @@ class Classic(Method):
     def _presence(self, member: int) -> list[Criterion]:
         if self.presence_low is None and self.presence_high is None:
             return []
-        low = read_number("presence_low", 0 if self.presence_low is None else self.presence_low)
-        high = read_number("presence_high", 1 if self.presence_high is None else self.presence_high)
+        low, high = (
+            read_number(name, usual if value is None else value, least=0, most=1)
+            for name, value, usual in (("presence_low", self.presence_low, 0), ("presence_high", self.presence_high, 1))
+        )
+        if low > high:
+            raise ParameterError("'presence_low' must not exceed 'presence_high'.")
         return [DeltaPresence(low, high, member)]
 
     def _parameters(self) -> dict[str, int | str]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.criteria.ke import KE
-from hedgerow.errors import Infeasible, ParameterError, SchemaError
+from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import column_list, constant, release_of_rows, require_complete
@@ -104,11 +104,11 @@ class RankSwap(Method):
     def _window(self, prepared: Prepared, name: str, counts: NDArray[np.int64]) -> int:
         if self.k is None:
             return max(1, math.floor(read_number("share", self.share) * prepared.rows.published))
-        where, criterion = column_line(prepared.table.encode(name).domain, name), KE(self.k, self.e)
-        distance = where.distance(criterion.e)
-        window = window_for(where.positions, counts, k=criterion.k, e=distance)
-        if window is None:
-            raise Infeasible(f"No window around every row of '{name}' has {self.k} distinct values over a range of e.")
+        where = column_line(prepared.table.encode(name).domain, name)
+        criterion = KE(self.k, where.distance(KE(self.k, self.e).e))
+        criterion.require(where.positions, unit=where.unit, column=name)
+        window = window_for(where.positions, counts, k=criterion.k, e=criterion.e)
+        assert window is not None, "one around all rows has what the column has"
         return max(1, window)
 
     def _parameters(self) -> dict[str, int | str]:

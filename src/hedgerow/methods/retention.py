@@ -22,7 +22,7 @@ from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of_rows, require_complete
 from hedgerow.methods.scaled import BlockPlan
-from hedgerow.parameters import Number, read_number, read_whole
+from hedgerow.parameters import Number, check_flag, read_number, read_whole
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import PERTURBED, publish_perturbed, retain_values
 
@@ -48,6 +48,7 @@ class Retention(Method):
     p: Number | None = None
 
     def __post_init__(self) -> None:
+        check_flag("relative", self.relative)
         if (self.m is None) == (self.p is None):
             raise ParameterError("Give 'm', for the largest p that keeps a risk of 1/m, or 'p' itself; one of the two.")
         if self.m is not None:

@@ -238,7 +238,10 @@ def require_positive(column: str, values: pa.Array | pa.ChunkedArray, rows: NDAr
         raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")
     is_low = pc.less_equal(values, pa.scalar(0, values.type))
     if low := pc.sum(is_low if rows is None else pc.multiply(is_low.cast(pa.int64()), rows)).as_py():
-        raise SchemaError(f"'{column}' is a weight, and {low:,} of its values are not above zero; correct them.")
+        raise SchemaError(
+            f"'{column}' is a weight, and {counted(low, 'of its values is', 'of its values are')} not above zero; "
+            "leave these rows out, or give them a weight."
+        )
 
 
 def _names(role: str, given: object) -> tuple[str, ...]:

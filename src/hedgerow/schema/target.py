@@ -114,7 +114,9 @@ def leaf_numbers(hierarchy: Hierarchy) -> list[Fraction]:
     try:
         return [_value_number(value) for value in hierarchy.leaves.to_pylist()]
     except ValueError as error:
-        raise SchemaError("this needs a hierarchy over numbers or dates.") from error
+        raise SchemaError(
+            "This target needs a hierarchy over numbers or dates; texts take 'uniform', 'zipf', 'source' or shares."
+        ) from error
 
 
 def _value_number(value: object) -> Fraction:
