@@ -231,7 +231,7 @@ def test_sets_of_a_column_that_nobody_declared(boxes, tmp_path):
 
 @pytest.mark.parametrize("number", [-1, -(2**31), 2**31 - 1, 100])
 def test_numbers_of_sets_that_are_far_apart(boxes, tmp_path, number):
-    """Rows are counted by them: a set called 2^31 - 1 took 16 GB for a release of sixteen rows."""
+    """Rows are counted by them: a set called 2^31 - 1 asks for as many counters in a release of sixteen rows."""
     (name,) = (column for column in boxes.tables["release"].column_names if column.endswith("_set"))
     for table, column in (("release", name), ("sets", "set")):
         boxes.edit(

@@ -92,17 +92,33 @@ def test_presence_outside_its_bounds_is_refused():
         check_groupwise(dataclasses.replace(release, guarantee=stricter))
 
 
-@pytest.mark.parametrize(("value", "share"), [(True, 1), (False, 0), (1, 0), (0, 0), (7, 0), (1.0, 0), ("x", 0)])
-def test_members_of_a_column_of_one_value(value, share):
-    """True alone is everybody; of a number nobody knows the greater one, and 1 is no truth value."""
-    table, schema = pa.table({"q": range(8), "s": [value] * 8}), hr.Schema(quasi=["q"], sensitive="s")
-    for low, high in (("0", "0.5"), ("0.5", "1")):
-        method = hr.Mondrian(k=4, presence_low=low, presence_high=high)
-        if Fraction(low) <= share <= Fraction(high):
-            method.publish(table, schema).verify()
+SCHEMA_OF_GAPS = hr.Schema(quasi=["q"], sensitive="s", missing={"s": "value"})
+
+
+@pytest.mark.parametrize(("values", "share"), [([True], 1), ([False], 0), ([True, False], "1/2"), (["a", "b"], "1/2")])
+def test_members_are_those_whose_value_is_true(values, share):
+    """Everybody, nobody or some; of two values that are no truth values the greater one says so."""
+    table = pa.table({"q": range(8), "s": values * (8 // len(values))})
+    for low, high in (("0", "1/4"), ("1/4", "3/4"), ("3/4", "1")):
+        method = hr.Mondrian(k=8, presence_low=low, presence_high=high)
+        if Fraction(low) <= Fraction(share) <= Fraction(high):
+            method.publish(table, SCHEMA_OF_GAPS).verify()
         else:
             with pytest.raises(hr.Infeasible):
-                method.publish(table, schema)
+                method.publish(table, SCHEMA_OF_GAPS)
+
+
+@pytest.mark.parametrize("values", [[1], [0], [1.0], ["x"], [1, None], [True, None], [False, None], [1, 2, 3, 4]])
+def test_a_column_that_does_not_tell_members_from_others_is_refused(values):
+    """One value that is no truth value may mean everybody or nobody, and a gap says nothing; nobody guesses."""
+    table = pa.table({"q": range(8), "s": values * (8 // len(values))})
+    with pytest.raises(hr.SchemaError, match="tell members from others"):
+        hr.Mondrian(k=8, presence_low="0", presence_high="1/2").publish(table, SCHEMA_OF_GAPS)
+    release = hr.Mondrian(k=8).publish(table, SCHEMA_OF_GAPS)
+    parameters = {**release.guarantee.parameters, "presence_low": "0", "presence_high": "1"}
+    promising = dataclasses.replace(release, guarantee=dataclasses.replace(release.guarantee, parameters=parameters))
+    with pytest.raises(hr.BrokenPromise, match="tell members from others"):
+        check_groupwise(promising)
 
 
 def test_rows_of_a_generalized_group_look_alike():

@@ -58,7 +58,7 @@ class Classic(Method):
         self._on_values()
         if self.t is not None:
             TCloseness(read_number("t", self.t))
-        self._presence(member=1)
+        self._shares_of_members(member=1)
 
     def _hierarchy_roles(self) -> tuple[str, ...]:
         is_hierarchical = self.t is not None and self.distance == "hierarchical"
@@ -67,7 +67,7 @@ class Classic(Method):
     def _criteria(self, prepared: Prepared) -> list[Criterion]:
         """One criterion per sensitive column."""
         return [
-            All(*self._on_values(), *self._closeness(prepared, name), *self._presence(_member(prepared, name)))
+            All(*self._on_values(), *self._closeness(prepared, name), *self._presence(prepared, name))
             for name in prepared.columns.sensitive
         ]
 
@@ -108,7 +108,11 @@ class Classic(Method):
         levels = levels_of(tree, tree.leaf_codes(name, encoded.domain), missing=encoded.has_missing)
         return [TCloseness(read_number("t", self.t), self.distance, levels)]
 
-    def _presence(self, member: int) -> list[Criterion]:
+    def _presence(self, prepared: Prepared, name: str) -> list[Criterion]:
+        is_asked = self.presence_low is not None or self.presence_high is not None
+        return self._shares_of_members(_member(prepared, name)) if is_asked else []
+
+    def _shares_of_members(self, member: int) -> list[Criterion]:
         if self.presence_low is None and self.presence_high is None:
             return []
         low, high = (
@@ -122,7 +126,7 @@ class Classic(Method):
     def _parameters(self) -> dict[str, int | str]:
         """The criteria as exact data: those that were asked for, each with all of its parameters."""
         parameters: dict[str, int | str] = {}
-        for criterion in (*self._on_values(), *self._presence(member=1)):
+        for criterion in (*self._on_values(), *self._shares_of_members(member=1)):
             for name, value in vars(criterion).items():
                 parameters[_LETTER.get(name, name)] = int(value) if isinstance(value, int) else fraction_text(value)
         if self.t is not None:
@@ -172,13 +176,14 @@ _LETTER = {"low": "presence_low", "high": "presence_high"}
 
 
 def _member(prepared: Prepared, name: str) -> int:
-    """The code of members in a column of truth values, -1 where nobody is one; other columns have none to look for."""
+    """The code of members: true, -1 where nobody is one, or the greater of two values."""
     import pyarrow as pa
 
-    domain = prepared.table.encode(name).domain
-    if not pa.types.is_boolean(domain.type):
-        return 1
-    return domain.to_pylist().index(True) if True in domain.to_pylist() else -1
+    encoded = prepared.table.encode(name)
+    values, is_truth = encoded.domain.to_pylist(), pa.types.is_boolean(encoded.domain.type)
+    if encoded.has_missing or not (is_truth or len(values) == 2):
+        raise SchemaError(f"'{name}' must tell members from others by truth values or by two values, in every row.")
+    return 1 if not is_truth else values.index(True) if True in values else -1
 
 
 def _lines(prepared: Prepared, name: str) -> str:

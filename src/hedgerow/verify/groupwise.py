@@ -306,9 +306,12 @@ def _is_near(ratio: Fraction, delta: Fraction) -> bool:
 def check_presence(column: Counted, parameters: Parameters) -> str:
     """Members are those whose value is true, or the greater of two values."""
     low, high = Fraction(parameters["presence_low"]), Fraction(parameters["presence_high"])
-    if len(column.overall) > 2:
-        raise BrokenPromise(f"'{column.name}' must tell members from others; it has more than two values.")
-    members = 0 if column.values.equals(pa.array([True])) else 1  # 1 equals true in Python
+    listed, is_truth = column.values.to_pylist(), pa.types.is_boolean(column.values.type)
+    if len(column.overall) > len(listed) or not (is_truth or len(listed) == 2):
+        raise BrokenPromise(
+            f"'{column.name}' must tell members from others by truth values or by two values, in every row."
+        )
+    members = 1 if not is_truth else listed.index(True) if True in listed else -1
     is_member = column.codes == members
     present = np.bincount(column.owners[is_member], weights=column.counts[is_member], minlength=len(column.sizes))
     pairs = np.unique(np.stack([present.astype(np.int64), column.sizes], axis=1), axis=0).tolist()
