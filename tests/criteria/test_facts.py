@@ -324,7 +324,7 @@ def test_neighbours_at_their_borders():
     for m, said in (
         (3, "1/3 is out of reach for 'pay': 4 of 8 rows lie so near each other that the largest m that works is 2."),
         (8, "1/8 is out of reach"),
-        (9, "A risk of at most 1/9 needs groups of 9 rows; there are 8."),
+        (9, "A risk of at most 1/9 needs groups of 9 rows; there are 8, and the largest m that works is 2."),
     ):
         with pytest.raises(Infeasible, match=said.replace(".", r"\.")):
             require_proximity(reach, counts, m=m, column="pay")
