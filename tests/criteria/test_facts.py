@@ -336,7 +336,7 @@ def test_neighbours_at_their_borders():
     assert retention_risk(Fraction(0), Fraction(1, 4), Fraction(1, 3)) == Fraction(1, 4)
     assert largest_retention(reach, counts, m=1) == 1
     assert largest_retention(reach, counts, m=2) == 0
-    with pytest.raises(Infeasible, match=r"'pay': 4 of 8 rows lie in one.*The largest m that works is 2"):
+    with pytest.raises(Infeasible, match=r"'pay': 4 of 8 rows lie in one.*the largest m that works is 2"):
         largest_retention(reach, counts, m=3, column="pay")
     # c = 2 of 4 rows and w = 1 of 4 values around each: p = 1 * (4 - 2) / (2 + 4 * 1 * 1)
     assert largest_retention(same_value(4), np.ones(4, np.int64), m=2) == Fraction(1, 3)
