@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Floats, Ints, is_numeric
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import DecimalGrid, column_grid, floats_of, ticks
 from hedgerow.verify.names import subdomain_columns
@@ -94,7 +94,7 @@ def _bounded_columns(release: PublishedRelease, table: pa.Table, name: str, size
     if layout_of(release).has_subdomains:
         ends = list(subdomain_columns(release.columns, release.group_column)[:2])
     columns = [table.column(end).combine_chunks() for end in ends]
-    if not _is_number(columns[0].type) or any(column.null_count for column in columns):
+    if not is_numeric(columns[0].type) or any(column.null_count for column in columns):
         return []
     grid = None if release.whole is None else release.whole.grids[name]
     if grid is not None and (grid.has_missing or not grid.fits):
@@ -111,10 +111,6 @@ def _bounded_columns(release: PublishedRelease, table: pa.Table, name: str, size
     lows, highs = lows[: len(groups)], highs[-len(groups) :]
     lows, highs = lows[np.lexsort((lows, groups))], highs[np.lexsort((highs, groups))]
     return [(prefix, _Values(lows, highs, unit, np.cumsum(sizes) - sizes, sizes, gap))]
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def grids_of(release: PublishedRelease) -> dict[str, DecimalGrid]:

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.parameters import is_columns, is_whole
 from hedgerow.verify.values import Made, PublishedRelease
@@ -66,14 +67,10 @@ def _check_method(made: Made) -> None:
 
 def _check_weight(release: PublishedRelease, name: int | str) -> None:
     found = [table.column(name) for table in release.tables.values() if name in table.column_names]
-    if name not in release.columns.plain or found[0].null_count or not _is_number(found[0].type):
+    if name not in release.columns.plain or found[0].null_count or not is_numeric(found[0].type):
         raise BrokenPromise("The weights are not in a plain column of numbers without gaps.")
     if pc.min(found[0]).as_py() <= 0:
         raise BrokenPromise("A weight is not above zero.")
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
 def interval_names(made: Made, columns: Sequence[str]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.query.evidence.groups import Floats, Ints
 from hedgerow.query.evidence.ranges import Range
 
@@ -73,7 +74,7 @@ def with_gaps(ranges: Range, gaps: Mask, filled: Mask, of_nothing: pa.Array) -> 
 
 def _numbers(found: pa.Array) -> tuple[Floats, Mask] | None:
     kind = found.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not is_numeric(kind):
         return None
     if pa.types.is_integer(kind) and (pc.max(pc.abs(found)).as_py() or 0) >= 2**53:
         return None

@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import is_numeric
 from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
 from hedgerow.query.aggregates.mixed_ranks import RANKED
@@ -163,9 +164,7 @@ class RangeReader:
         """Evaluate a number."""
         if not columns_of(node) & self._open:
             found = values(node, self.known, self.length)
-            if not (
-                pa.types.is_integer(found.type) or pa.types.is_floating(found.type) or pa.types.is_decimal(found.type)
-            ):
+            if not is_numeric(found.type):
                 raise QueryError(_REFUSED)
             return Range.of(found)
         if isinstance(node, Column) and node.name in self.ranges:
