@@ -1,6 +1,7 @@
 """Files as they come: declared or found out, compressed, in folders and databases; wrong declarations are refused."""
 
 import gzip
+import os
 import tempfile
 import zipfile
 from pathlib import Path
@@ -10,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
+from hedgerow.scale import column_names
 
 PLAIN = "name;pay;born\nAnn;1,5;2000-01-02\nBob;2,25;1999-12-31\n"
 
@@ -250,3 +252,17 @@ def test_frames_have_no_options_of_reading():
     """What was read already cannot be read otherwise."""
     with pytest.raises(hr.ParameterError, match="option of reading files"):
         hr.read_table({"a": [1]}, decimal=",")
+
+
+@pytest.mark.parametrize("name", ["b.parquet", "b.csv"])
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path, name):
+    """Whoever opens a pipe waits for its writer; it is refused in memory and in blocks."""
+    folder = tmp_path / "table"
+    folder.mkdir()
+    pq.write_table(pa.table({"x": [1]}), folder / "a.parquet")
+    os.mkfifo(folder / name)
+    if name == "b.csv":
+        (folder / "a.parquet").unlink()
+    for read in (hr.read_table, column_names):
+        with pytest.raises(hr.InputError):
+            read(folder)

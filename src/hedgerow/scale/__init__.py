@@ -16,6 +16,7 @@ from typing import Any
 
 from hedgerow.errors import ParameterError, as_path
 from hedgerow.scale.engine import ScaleEngine
+from hedgerow.table.checks import files_below
 
 __all__ = ["ENGINES", "available_memory", "column_names", "is_too_large", "open_engine", "read_memory", "table_bytes"]
 
@@ -53,7 +54,7 @@ def table_bytes(source: str | os.PathLike[str]) -> int | None:
     path = as_path(source)
     if path.suffix.lower() in (".csv", ".tsv") and os.path.isfile(path):
         return path.stat().st_size
-    files = sorted(path.rglob("*.parquet")) if os.path.isdir(path) else [path]
+    files = files_below(path, (".parquet",)) if os.path.isdir(path) else [path]
     if not files or not all(os.path.isfile(file) and file.suffix in (".parquet", ".pq") for file in files):
         return None
     from pyarrow import parquet

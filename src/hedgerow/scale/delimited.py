@@ -17,7 +17,7 @@ from hedgerow.errors import InputError, ParameterError
 from hedgerow.scale.duck_source import DuckSource, require_apart
 from hedgerow.scale.engine import Distinct
 from hedgerow.scale.passes import quote_files, quote_text
-from hedgerow.table.checks import BLANKS, attempt, existing_file
+from hedgerow.table.checks import BLANKS, attempt, existing_file, files_below
 from hedgerow.table.dialect import Dialect, find_dialect, to_utf8
 from hedgerow.table.options import ReadOptions, require_columns
 from hedgerow.table.read import READERS
@@ -119,8 +119,8 @@ def delimited_files(source: object) -> list[Path] | None:
         return None
     path = Path(source)
     if os.path.isdir(path):
-        files = sorted(file for file in path.rglob("*") if file.suffix.lower() in _DELIMITED)
-        return files if files and not any(path.rglob("*.parquet")) else None
+        files = files_below(path, _DELIMITED)
+        return files if files and not files_below(path, (".parquet",)) else None
     return [existing_file(path)] if READERS.get(path.suffix.lower(), "").startswith("csv.") else None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,6 +104,14 @@ def existing_file(path: str | PathLike[str]) -> Path:
     if reason:
         raise InputError(f"'{file.name or path}' cannot be read: {reason}.")
     return file
+
+
+def files_below(folder: Path, endings: Collection[str]) -> list[Path]:
+    """The files in a folder, at any depth, that end so; a pipe or device called so is refused, not waited for."""
+    found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in endings and not file.is_dir())
+    if strange := [file for file in found if not file.is_file()]:
+        raise InputError(f"'{strange[0].name}' in '{folder.name}' is no file that can be read.")
+    return found
 
 
 def require_writable(path: str | PathLike[str], *, is_folder: bool = False, makes_folders: bool = False) -> None:

@@ -6,6 +6,7 @@ reading alone. Addresses hold passwords, so none is repeated in a message.
 
 from __future__ import annotations
 
+import os
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file
+from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, files_below
 from hedgerow.table.flat import flatten
 from hedgerow.table.frames import arrow_of
 from hedgerow.table.table import Table
@@ -78,13 +79,14 @@ def open_parquet(path: Path) -> Any:
     """A Parquet file, or those of a folder, as one table that is not read yet; refused where the files differ."""
     from pyarrow import dataset, parquet
 
-    folder = path if path.is_dir() else path.parent
-    files = sorted(str(file) for file in path.rglob("*.parquet")) if path.is_dir() else [str(existing_file(path))]
+    is_folder = os.path.isdir(path)
+    folder = path if is_folder else path.parent
+    files = [str(file) for file in (files_below(path, (".parquet",)) if is_folder else [existing_file(path)])]
     if not files:
         raise InputError(f"'{path.name or path}' cannot be read: it is a folder without Parquet files; name a file.")
     damaged = (
         f"A Parquet file in '{path.name}' is cut short or damaged."
-        if path.is_dir()
+        if is_folder
         else f"'{path.name}' is not a whole Parquet file; it may be cut short or damaged."
     )
     check_names(attempt(lambda: parquet.read_schema(files[0]), damaged).names)
