@@ -23,8 +23,10 @@ def test_a_sample_of_forgeries(seed):
     findings = forge(700, seed=seed)
     assert findings.is_good, str(findings)
     assert findings.counts["ok"] < sum(findings.counts.values()) / 3
-    # Many forgeries pass the decoder and reach the checks of the promise, or the forger would find nothing.
-    assert findings.counts["broken"] > sum(findings.counts.values()) / 15
+    # Many forgeries pass the decoder and reach the checks of the promise, or the forger would find nothing. The more
+    # of it the decoder derives, the fewer are left to be called broken.
+    assert findings.counts["broken"] + findings.counts["ok"] > sum(findings.counts.values()) / 5
+    assert findings.counts["broken"] > sum(findings.counts.values()) / 20
 
 
 def _forgery(release, path, **options):

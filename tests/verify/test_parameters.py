@@ -92,7 +92,7 @@ BASES = {
     "properties": dict.fromkeys(("properties", "locality", "order", "bound", "given", "pinned"), 0)
     | {"unchanged": "0.0%"},
     "proximity": {"m": 2, "below": "0", "above": "0", "relative": "0"},
-    "rank-swap": {},
+    "rank-swap": {"window of 'x'": 1, "window of 'y'": 1},
     "retention": {"p": "0.5"},
     "robust": {
         "r": "2",
@@ -205,13 +205,13 @@ def test_ranges(criterion, name):
 def test_the_list_is_closed(criterion):
     """What is needed is there, and nothing else; a column of no release has no parameter."""
     base = BASES[criterion]
-    check_parameters(criterion, base, ("x",))
+    check_parameters(criterion, base, ("x", "y"))
     for name in base:
         with pytest.raises(BrokenPromise, match=f"names no '{name}', which its criterion needs"):
-            check_parameters(criterion, {key: value for key, value in base.items() if key != name}, ("x",))
+            check_parameters(criterion, {key: value for key, value in base.items() if key != name}, ("x", "y"))
     for other in ("degree", "", "hierarchy of z", "window of 'z'", "known sample of 'z'", "K"):
         with pytest.raises(BrokenPromise, match="a parameter that its criterion does not know"):
-            check_parameters(criterion, base | {other: 1}, ("x",))
+            check_parameters(criterion, base | {other: 1}, ("x", "y"))
     for unknown in (f"{criterion} ", "", "k"):
         with pytest.raises(BrokenPromise, match="a criterion that this version cannot verify"):
             check_parameters(unknown, base, ("x",))
