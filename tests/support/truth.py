@@ -111,6 +111,8 @@ def _judgement(answer: Answer, truth: Any) -> str | None:
         return None
     if truth is None:
         return "exact, and the truth is NULL" if answer.exact else None
+    if isinstance(truth, float) and math.isnan(truth) and answer.exact and answer.lower is None:
+        return None  # CORR and REGR_SLOPE of numbers that are all equal: NaN in DuckDB, NULL in SQL's standard
     if isinstance(truth, float) and not math.isfinite(truth):
         # A quotient of results whose divisor may be zero speaks of the tables in which it is not.
         return f"exact, and the truth is {truth}" if answer.exact else None
