@@ -67,7 +67,7 @@ def never_promised(said: tuple[str, ...], parameters: Mapping[str, int | str]) -
 
 
 def promises_privacy(criterion: str) -> bool:
-    """Tell whether a criterion is a definition of privacy: some methods change values and promise none."""
+    """Return whether a criterion is a definition of privacy: some methods change values and promise none."""
     return criterion not in _NO_PRIVACY
 
 

@@ -62,7 +62,7 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `basis` says where the numbers come from: the published bytes, the promise, or guesses checked against the original.
     Where `exact` is false, `low` and `high` are a 95 % interval. `baseline` is guessing without the release, `worst`
-    the chance for the person worst off, `promised` the most that the guarantee allows; None where there is none.
+    the probability for the person worst off, `promised` the most that the guarantee allows; None where there is none.
     """
 
     adversary: str

@@ -132,7 +132,7 @@ def _values_kept(release: Release) -> Iterator[Risk]:
 
 
 def _unique_rows(release: Release) -> Iterator[Risk]:
-    """Rows that nobody shares: whoever knows the quasi-identifiers sees that such a person is in the table."""
+    """Rows that nobody shares: an attacker who knows the quasi-identifiers sees that such a person is in the table."""
     if not release.form.keeps_rows:
         return
     replaced = release.guarantee.columns if release.form.is_altered else ()

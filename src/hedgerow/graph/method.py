@@ -94,7 +94,7 @@ class SafeGrouping:
 
         `ledger` names the owner's file of what was published before: a second release of the same graph is refused
         unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
-        which undoes it for whoever learns the seed.
+        which undoes it for anyone who learns the seed.
         """
         progress = progress_or_notebook(progress)
         if ledger is not None:

@@ -62,8 +62,8 @@ class Anatomy(_Diverse):
 
     - "blind", the default: sensitive values and secret random numbers alone, as Anatomy does, so that knowing the
       algorithm does not help anybody; bounds are wide (84 % of the truth on ACS, 6 % near), but narrower than the truth
-    - "near": rows of a group are near each other, which makes answers several times more precise; whoever knows the
-      algorithm can learn from where it stopped dividing, and the guarantee says so
+    - "near": rows of a group are near each other, which makes answers several times more precise; an attacker who knows
+      the algorithm can learn from where it stopped dividing, and the guarantee says so
     - "ncp": the preprocessing of permutation anonymization, which is near in another way
 
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row; without it

@@ -63,8 +63,8 @@ class FrontierPoint:
     `width` is the median width of bounds relative to the expected answer, of averages where the sensitive column has
     numbers and of counts where not; `count_width` is that of counts. `loss` is the mean share of its domain that a
     quasi-identifier's box covers (0: published as it is; None: columns are shuffled apart). `resists` says that knowing
-    the algorithm tells nothing more, `shows_people` that a published row has a person's quasi-identifiers. Figures are
-    None where they do not apply.
+    the algorithm reveals nothing more, `shows_people` that a published row has a person's quasi-identifiers. Figures
+    are None where they do not apply.
     """
 
     setting: Setting
@@ -299,8 +299,8 @@ def _width(point: FrontierPoint) -> float:
 def recommend(points: Sequence[FrontierPoint], *, chance: float = 0.5) -> Recommendation | None:
     """Choose the narrowest answers among settings of which no group gives a value more than `chance`.
 
-    A setting that resists whoever knows the algorithm comes first. Where no setting stays below the chance, the one
-    with the least likely value is chosen. None where every setting was refused.
+    A setting that resists an attacker who knows the algorithm comes first. Where no setting stays below the
+    probability, the one with the least likely value is chosen. None where every setting was refused.
     """
     usable = [point for point in points if not point.refusal and point.likeliest is not None]
     if not usable:

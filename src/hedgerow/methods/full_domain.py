@@ -2,8 +2,8 @@
 
 Source     [Samarati 2001]; lattice searches after [LeFevre 2005] and [Kohlmayer 2012]
 Guarantee  every group satisfies every criterion asked for; at most the stated share of rows is suppressed. Which
-           levels are best depends on quasi-identifiers and, beyond k, on sensitive values; whoever knows the algorithm
-           can learn from that
+           levels are best depends on quasi-identifiers and, beyond k, on sensitive values; an attacker who knows the
+           algorithm can learn from that
 Cost       one pass over the distinct combinations of quasi-identifiers per combination of levels that is checked
 """
 

@@ -57,7 +57,7 @@ class MInvariant(Method):
 
     `grouping` "blind", the default, looks at sensitive values and secret random numbers alone. "near" is closer to the
     paper: newcomers fill gaps first, which needs fewer counterfeits, and people of a group are near each other, which
-    makes answers more precise; whoever knows the algorithm can work back from both, and the guarantee says so.
+    makes answers more precise; an attacker who knows the algorithm can work back from both, and the guarantee says so.
     """
 
     m: int

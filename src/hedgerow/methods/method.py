@@ -88,7 +88,7 @@ class Method(ABC):
         as "1GB", bounds it; `reading` are options of reading, as `read_table` takes them.
 
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
-        whoever learns the seed; such a release is stamped and not written without an explicit flag.
+        anyone who learns the seed; such a release is stamped and not written without an explicit flag.
         """
         from hedgerow.schema import Schema
         from hedgerow.verify import verify_once

@@ -2,7 +2,8 @@
 
 Source     [LeFevre 2006]
 Guarantee  every group satisfies every criterion that is asked for. Where a split stops depends on quasi-identifiers
-           and, beyond k, on sensitive values, unless it is blind; whoever knows the algorithm can learn from that
+           and, beyond k, on sensitive values, unless it is blind; an attacker who knows the algorithm can learn from
+           that
 Cost       O(n d log n)
 """
 
@@ -45,10 +46,10 @@ class Mondrian(Classic):
     `relaxed` lets rows at a median go to either side by secret random numbers, which makes groups smaller and boxes
     overlap. `blind` cuts by quasi-identifiers and numbers of rows alone, and refuses a table of which some group then
     misses a criterion: coarser, but knowing the algorithm helps nobody. Without it a cut is tried against the
-    sensitive values, and whoever knows the algorithm can learn from where it stopped; the guarantee says so. It is off
-    by default because it refuses where one value is frequent (hours of Adult, k = 10 and 100); where it publishes (ACS,
-    the census) groups, bounds and loss are the same (docs/choosing.md). `form`
-    publishes the same groups in another form; `together` keeps a person's sensitive values in one row.
+    sensitive values, and an attacker who knows the algorithm can learn from where it stopped; the guarantee says so. It
+    is off by default because it refuses where one value is frequent (hours of Adult, k = 10 and 100); where it
+    publishes (ACS, the census) groups, bounds and loss are the same (docs/choosing.md). `form` publishes the same
+    groups in another form; `together` keeps a person's sensitive values in one row.
     """
 
     relaxed: bool = False
@@ -122,6 +123,6 @@ class Mondrian(Classic):
 
 
 def _hold(criteria: Sequence[Criterion], overall: Sequence[Counts], counts: Sequence[Counts]) -> bool:
-    """Tell whether rows with so many of each value satisfy every criterion, compared with the whole table."""
+    """Return whether rows with so many of each value satisfy every criterion, compared with the whole table."""
     triples = zip(criteria, counts, overall, strict=True)
     return all(bool(criterion.holds(one_group(own, whole))[0]) for criterion, own, whole in triples)

@@ -59,10 +59,10 @@ class Personal(Method):
 
     - `node_column`: the label of each person's node, or its level (0 is the value itself); its role is identifier
     - `target`: as in `TargetDistribution`, for the whole table; "uniform" by default, as in the paper
-    - `partition`: "cheapest", the default, or one of "one", "quasi", "top_down", "bottom_up". "one" tells whoever knows
-      the algorithm less, but of 1,000 people drawn from the target both gave the true value the 19 % promised, half as
-      much again to 0.3 % of them by the cheapest (Adult's occupations: 23 % by the cheapest, 21 % by one, 19 %
-      promised). It is not the default because bounds on Adult are then 232 % of the truth instead of 138 %
+    - `partition`: "cheapest", the default, or one of "one", "quasi", "top_down", "bottom_up". "one" tells an attacker
+      who knows the algorithm less, but of 1,000 people drawn from the target both gave the true value the 19 %
+      promised, half as much again to 0.3 % of them by the cheapest (Adult's occupations: 23 % by the cheapest, 21 % by
+      one, 19 % promised). It is not the default because bounds on Adult are then 232 % of the truth instead of 138 %
       (docs/choosing.md)
     - `consent`: the column (of role identifier) in which people agree to be published exactly; True where the publisher
       vouches for all of them. Without consent nobody's node may be a single value

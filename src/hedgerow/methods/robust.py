@@ -215,7 +215,7 @@ class Robust(Method):
         return f"r = {float(reached):g} was reached{rows}" if reached > 1 else f"No r above 1 was reached{rows}"
 
     def _is_one_gone(self, candidates: RobustRows, groups: NDArray[np.int32]) -> bool:
-        """Tell whether no row with a value that was to be protected is published: nothing would be promised of it."""
+        """Return whether no row with a value that was to be protected is published: nothing would be promised of it."""
         left = np.bincount(candidates.secret[groups >= 0], minlength=candidates.secrets)[: candidates.secrets]
         return self.protect is not None and bool((left == 0).any())
 

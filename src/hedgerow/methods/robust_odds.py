@@ -54,7 +54,7 @@ def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np
 def groups_in_which_one_stands_out(
     knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness
 ) -> NDArray[np.bool_]:
-    """Tell for each group whether somebody in it has a protected value with more than 1/r."""
+    """Return for each group whether somebody in it has a protected value with more than 1/r."""
     check = _check_binary if criterion.model == "binary" else _check_full
     return check(knowledge, grouped, member, criterion.r)
 

@@ -48,7 +48,7 @@ class Box:
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Tell whether intervals of a type make sense: everything but text."""
+    """Return whether intervals of a type make sense: everything but text."""
     return not pa.types.is_string(kind)
 
 
@@ -83,7 +83,7 @@ def node_box(
 
 
 def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, secret: NDArray[np.uint64]) -> Box:
-    """The set of the values of each group; equal sets share a number, which tells nothing about the groups.
+    """The set of the values of each group; equal sets share a number, which reveals nothing about the groups.
 
     `secret` is a random key per code, by which sets are numbered.
     """
@@ -125,7 +125,7 @@ def _node_ends(
 
 
 def _gaps(codes: Codes, offsets: Offsets, encoded: Encoded) -> NDArray[np.bool_]:
-    """Tell for each group whether some value is missing."""
+    """Return for each group whether some value is missing."""
     if not encoded.has_missing:
         return np.zeros(len(offsets) - 1, np.bool_)
     gaps: NDArray[np.bool_] = np.logical_or.reduceat(codes == len(encoded.domain), offsets[:-1])
@@ -254,7 +254,7 @@ def _are_equal(
     order: Offsets,
     last: Offsets,
 ) -> bool:
-    """Tell whether each group has as many distinct codes as the one that stands for its number, and all of them there.
+    """Return whether each group has the same distinct codes as the group that represents its set.
 
     `order` lists the groups number after number.
     """

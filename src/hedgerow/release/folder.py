@@ -210,7 +210,7 @@ def _sweep(target: Path) -> None:
 
 
 def _is_abandoned(folder: Path, writer: int) -> bool:
-    """Tell whether the process that made the folder no longer runs."""
+    """Return whether the process that made the folder no longer runs."""
     if sys.platform == "win32":  # there os.kill ends the process instead of asking after it
         with suppress(FileNotFoundError):
             return time.time() - folder.stat().st_mtime > _A_DAY

@@ -157,7 +157,7 @@ def _cells(text: bytes, dialect: Dialect) -> pa.Table:
 
 
 def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
-    """Tell whether the first line is a row: some cell is a number like its column, another occurs below it again."""
+    """Return whether the first line is a row: some cell is a number like its column, another occurs below it again."""
     numbers = repeated = False
     for name, column in zip(names, cells.columns, strict=True):
         values = pa.concat_arrays([chunk.dictionary for chunk in column.chunks])

@@ -101,7 +101,7 @@ def open_parquet(path: Path) -> Any:
 
 
 def is_database(source: str) -> bool:
-    """Tell whether a source names a table of a database."""
+    """Return whether a source names a table of a database."""
     return source.startswith((_DUCKDB, *POSTGRES))
 
 

@@ -52,7 +52,7 @@ class QuestionOutcome:
 
     @property
     def is_near(self) -> bool | None:
-        """Tell whether the truth lies within two deviations of the expected answer; None where it is exact or unknown.
+        """Return whether the truth lies within two deviations of the expected answer; None if it is exact or unknown.
 
         Deviations are those of fair assignments. The truth is one assignment, and where columns correlate it may lie
         further off than chance would have it: the bounds are the guarantee, the deviation is not a standard error.
@@ -64,7 +64,7 @@ class QuestionOutcome:
 
     @property
     def inside(self) -> bool | None:
-        """Tell whether the truth lies inside the bounds; None where either is not there."""
+        """Return whether the truth lies inside the bounds; None where either is not there."""
         a = self.answer
         if a is None or a.lower is None or a.upper is None or self.truth is None:
             return None

@@ -29,7 +29,7 @@ _VARIANTS = ("original", "ihsn")
 
 @dataclass(frozen=True, eq=False)
 class SpecialUniques:
-    """Scores of rows, the chance that a match of each is right (DIS-SUDA), and the share of each column in scores."""
+    """Scores of rows, the probability that a match is right (DIS-SUDA), and each column's share of the scores."""
 
     scores: Floats
     chances: Floats
@@ -44,7 +44,7 @@ class SpecialUniques:
 def special_uniques(
     columns: Mapping[str, pa.Array | pa.ChunkedArray], *, variant: str = "original", fraction: float = 0.01
 ) -> SpecialUniques:
-    """Score every row of a table; `fraction` is the share of the population that was sampled, for the chances."""
+    """Score every row of a table; `fraction` is the share of the population that was sampled, for the probabilities."""
     if variant not in _VARIANTS:
         raise ParameterError(f"'variant' must be one of {', '.join(_VARIANTS)}; got {variant!r}.")
     if not 1 <= len(columns) <= _MOST_COLUMNS:
@@ -92,7 +92,7 @@ def _weight(many: int, size: int, variant: str) -> float:
 
 
 def _chances(columns: Mapping[str, pa.Array | pa.ChunkedArray], scores: Floats, fraction: float) -> Floats:
-    """DIS-SUDA: the chance that a match with a unique is right, spread over rows by their scores."""
+    """DIS-SUDA: the probability that a match with a unique is right, spread over rows by their scores."""
     sizes = np.bincount(class_codes(list(columns.values())))
     unique, pairs = int((sizes == 1).sum()), 2 * int((sizes == 2).sum())
     chances, special = np.zeros(len(scores)), scores > 0

@@ -29,7 +29,7 @@ from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 
 LONG = 200
-"""Longer lists of chances are joined by Fourier transforms."""
+"""Longer lists of probabilities are joined by Fourier transforms."""
 NEGLIGIBLE = 1e-9
 """Where finer levels would have been possible with less than this chance, their failure is no news."""
 
@@ -96,7 +96,7 @@ def weigh_parts(sizes: Sequence[int], odds: Sequence[Floats], k: int) -> LevelEv
 
 
 def whole_chances(rows: int, odds: Floats, k: int) -> Floats:
-    """The chance that a given row is in each part and that every part has no rows or at least k.
+    """The probability that a given row is in each part and that every part has no rows or at least k.
 
     A multinomial is independent Poisson counts that add up to the number of rows.
     """
@@ -125,7 +125,7 @@ def _bound(rows: int, odds: Floats, k: int) -> float:
 
 
 def _add_counts(one: Floats, other: Floats) -> Floats:
-    """The chances of the sum of two counts, as far as either is listed."""
+    """The probabilities of the sum of two counts, as far as either is listed."""
     if len(one) < LONG:
         return np.asarray(np.convolve(one, other)[: len(one)])
     width = 2 * len(one)
@@ -134,7 +134,7 @@ def _add_counts(one: Floats, other: Floats) -> Floats:
 
 
 def _poisson(mean: float, most: int) -> Floats:
-    """The chances of 0 to `most`."""
+    """The probabilities of 0 to `most`."""
     if mean == 0:
         return np.asarray(np.eye(1, most + 1)[0])
     counts = np.arange(1, most + 1)

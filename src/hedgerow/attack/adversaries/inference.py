@@ -35,7 +35,7 @@ def guesses(seen: Beliefs, where: Placement, reach: Reach) -> Ints:
 
 
 def best(chances: Floats, reach: Reach) -> int:
-    """The value with most of the chances near it; among equals the one that is itself most likely."""
+    """The value with most of the probabilities near it; among equals the one that is itself most likely."""
     upto = np.append(0.0, np.cumsum(chances))
     near = upto[reach.last + 1] - upto[reach.first]
     return int(np.argmax(np.round(near, 12) + 1e-13 * chances))

@@ -65,7 +65,7 @@ def _stretch(near: Neighbourhood, line: Line) -> Neighbourhood:
 
 
 def _near_shares(seen: Beliefs, reach: Reach) -> Floats:
-    """The chance of each (group, value) pair's neighbourhood."""
+    """The probability of each (group, value) pair's neighbourhood."""
     width = len(seen.overall)
     bases = seen.owners * width
     keys = bases + seen.values

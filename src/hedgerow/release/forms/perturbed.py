@@ -1,4 +1,4 @@
-"""Rows with some columns replaced by chance: retention, additive noise, group means. Baselines, in random order.
+"""Rows with some columns replaced at random: retention, additive noise, group means. Baselines, in random order.
 
 Source     randomized response [Warner 1965] and additive noise, as compared with in [Li 2008] and [Xue 2011]
 Guarantee  the order of the rows is random; what a replaced value tells about the true one is the method's business
