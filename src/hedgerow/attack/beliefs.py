@@ -1,4 +1,4 @@
-"""What each group of a release tells about the sensitive value of whoever is in it.
+"""What each group of a release reveals about the sensitive values of its members.
 
 Source     own: possible worlds, every assignment of a group's values to its people is equally likely
 Guarantee  the probabilities of a group add up to 1; where values are shown unchanged the probability of one is c / N
@@ -98,7 +98,7 @@ def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
     try:
         return column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # Arrow names the cell that it could not read; nobody else shall.
+        # Arrow's message names the cell that it could not read, so it is not passed on.
         raise ParameterError(
             f"'{name}' is of another type in the table than in the release; is it the table that was published?"
         ) from None
@@ -147,7 +147,7 @@ def _of_subdomains(release: Release, column: str) -> Beliefs:
 
 
 def _spread_nodes(target: pa.Table) -> tuple[Ints, Ints, Floats, pa.Array]:
-    """List for each node the values below it with their probabilities by the target: (node, value, chance), sorted."""
+    """List the values below each node with their probabilities by the target: (node, value, probability), sorted."""
     parents = target.column("parent").fill_null(-1).to_numpy().astype(np.int64)
     weights = target.column("weight").to_numpy().astype(np.float64)
     inner = parents >= 0

@@ -1,4 +1,4 @@
-"""The worlds inside a group, and a model of columns given values that weighs them.
+"""Possible worlds inside a group, weighted by a naive Bayes model of the columns given the values.
 
 Source     [Kifer 2009]: naive Bayes, fitted by expectation maximization over the worlds inside the groups
 Guarantee  exact for groups of up to 8 rows; larger ones by a chain of swaps whose stationary distribution is theirs
@@ -108,7 +108,7 @@ def swap(offsets: Any, groups: Any, codes: Any, holds: Any, class_of: Any, model
             other = first + np.int64(picks[row] * size)
             mine, theirs = class_of[holds[row]], class_of[holds[other]]
             if mine == theirs:
-                # Alike to the model: which of the two it is stays open, half and half.
+                # Equal under the model: either order with probability one half.
                 if uniform[row] < 0.5:
                     holds[row], holds[other] = holds[other], holds[row]
                 continue
@@ -173,7 +173,7 @@ class Learner:
         lengths = np.diff(self.rows.offsets)
         self.classes = int(self.class_of.max()) + 1
         self.at = np.cumsum([0, *self.rows.sizes[:-1]]) * self.classes
-        # All values alike: the first look at the groups sees nothing but which values they have.
+        # Start with a uniform model: the first pass uses only which values the groups have.
         self.logs = np.zeros(sum(self.rows.sizes) * self.classes)
         self.holds = self.rows.values.copy()
         self.chances = np.zeros((len(self.rows.values), LARGEST_EXACT))

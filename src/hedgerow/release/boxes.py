@@ -5,7 +5,7 @@ Guarantee  a box covers every value of its group; without a hierarchy no smaller
 Cost       O(n) per column, and a sort of the groups for sets
 
 A column is seen as codes in the order of the published rows; group g has the rows `offsets[g]:offsets[g + 1]`. Missing
-values have the last code. They are no part of an interval, set or node: a flag beside it tells that some are missing.
+values have the last code. They are not part of an interval, set or node: a separate flag says that some are missing.
 """
 
 from __future__ import annotations
@@ -158,8 +158,8 @@ def _node_sets(node: Offsets, hierarchy: Hierarchy) -> tuple[pa.Array, tuple[NDA
 def _number_sets(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets, Offsets]:
     """Give equal sets of values one number, -1 to empty ones; return it, a group for each number, and how many it has.
 
-    Sets are told apart by a bit per value where these fit a word; otherwise by the exclusive or of a random key per
-    value, and then compared: two sets never share a number. Either way they are numbered in the order of these keys.
+    Sets are compared by a bit per value if these fit a word; otherwise by the exclusive or of a random key per value,
+    and then value by value: two sets never share a number. Either way they are numbered in the order of these keys.
     """
     if len(secret) <= _BITS:
         return _number_words(codes, offsets, secret)

@@ -1,11 +1,11 @@
 """A folder of Parquet files and texts with a manifest, written whole or not at all; `holding` reads it.
 
-It is written under a hidden name beside its target, every file synced, the manifest last, then renamed. Whatever a
-killed writer leaves behind is swept by the next one.
+It is written under a hidden name beside its target, every file synced, the manifest last, then renamed. The next
+writer removes what a killed writer left behind.
 
 A finished folder is put in the place of another one so that a reader sees the whole old or the whole new one. Linux and
-macOS exchange two folders in one step. Elsewhere the old folder steps aside first under a name that `folder_to_read`
-looks for, so that a crash between the two renames loses nothing.
+macOS exchange two folders in one step. Elsewhere the old folder is first renamed to a name that `folder_to_read` looks
+for, so that a crash between the two renames loses nothing.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Any Arrow table as a `Table`: flat types, one chunk a column, and nothing that rides along.
+"""Turn any Arrow table into the form of `Table`: flat types, one chunk a column, no hidden data.
 
 Spaces and tabs around a text are dropped, as in delimited files, so that a value is the same from every source.
 
-What rides along in Arrow data: rows outside a slice, categories that no row uses, values under a null, an index,
-metadata. All of it is left behind here, once, for every source.
+Arrow data can hide rows outside a slice, categories that no row uses, values under a null, an index and metadata. All
+of it is removed here, for every source.
 """
 
 from __future__ import annotations

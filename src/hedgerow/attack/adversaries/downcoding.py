@@ -9,11 +9,11 @@ Guesses    an end of the interval as the value of a person in the group; or a pe
            which one has fewer than k rows, though not none
 Rate       the share of guesses that are right
 Baseline   a value of the interval at random; or the likeliest value of the box, as if the levels did not matter
-Cost       O(boxes x parts) where the choice of levels tells nothing; O(parts n log n) for a box of n rows where it does
+Cost       O(boxes x parts) if the choice of levels reveals nothing; O(parts n log n) for a box of n rows if it does
 Deviates   levels that are neither finer nor coarser than the chosen ones failed, too; what that adds is left out
 
-Rows are independent given their boxes, so that each column's failure speaks of that column alone. By merging parts a
-failure one level down implies those further down.
+Rows are independent given their boxes, so that each column's failure is evidence about that column alone. By merging
+parts a failure one level down implies those further down.
 """
 
 from __future__ import annotations
@@ -221,7 +221,7 @@ def _inside(column: CandidateColumn, values: Floats) -> tuple[Floats, list[Float
 
 
 def _level_evidence(context: Context, name: str, odds: list[Floats]) -> LevelEvidence:
-    """What the level of a column tells; nothing is derived where it may have been chosen for other reasons than k.
+    """What the level of a column reveals; nothing is derived if it may have been chosen for other reasons than k.
 
     Values are one level down from level 1. Further up the parts are nodes of a hierarchy, which no release lists.
     """

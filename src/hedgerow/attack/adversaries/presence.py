@@ -6,9 +6,9 @@ Guesses    that a row with them was published, if that is more likely than not
 Rate       the share of people in the table of whom it is more likely than not
 Control    the same for people who are not in the table: a holdout, or people put together from values of several people
 
-Where combinations are published unchanged, whoever looks for one sees it. Where every column was shuffled apart, a
-group whose rows have the values n_1, ..., n_d times has the combination by the probability of a hypergeometric
-intersection; several groups add to it.
+Where combinations are published unchanged, presence is visible. Where every column was shuffled separately, a group in
+which n_1, ..., n_d rows have the values has the combination with the probability of a hypergeometric intersection;
+several groups add to it.
 """
 
 from __future__ import annotations

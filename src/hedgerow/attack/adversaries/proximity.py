@@ -1,4 +1,4 @@
-"""The adversary to whom a number nearly right is right.
+"""The adversary for whom a number near the true one is good enough.
 
 Knows      quasi-identifiers of everyone, and that they are in the table
 Guesses    the value of the person's group that has most of the group in its neighbourhood

@@ -343,7 +343,7 @@ class _GatherSearch:
 def _gather(
     search: _GatherSearch, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
 ) -> tuple[list[Rows], Rows, bool]:
-    """Form groups around all rows with a protected value, at first of at most `most` rows; return whether it gave up."""
+    """Form groups around all rows with a protected value, first of at most `most` rows; return whether it gave up."""
     groups: list[Rows] = []
     needs = np.zeros(search.candidates.size)
     share = 0.5  # of the work, by guess: the first round half, the second half of the rest
