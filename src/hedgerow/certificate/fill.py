@@ -1,6 +1,6 @@
-"""Fill a certificate, of a table and of a graph alike: from the manifest, from what was derived, and words for all.
+"""Fill in a certificate of a table or of a graph: from the manifest, from derived facts, and with fixed texts.
 
-The words are what is never promised, what no byte can show, and how to cite.
+The texts say what is never promised, what published bytes cannot show, and how to cite.
 """
 
 from __future__ import annotations

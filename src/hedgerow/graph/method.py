@@ -122,7 +122,7 @@ class SafeGrouping:
             release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
         release.verify()
-        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        # Raising from a progress callback here leaves no ledger entry: after recording no progress is reported.
         progress("done", 1.0)
         if ledger is not None:
             return replace(release, receipt=record_graph(ledger, graph, *found.least, again=again))

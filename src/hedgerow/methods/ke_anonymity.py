@@ -52,7 +52,7 @@ class KEAnonymity(Method):
     - "max": least largest range, so that no answer is very bad; groups do not overlap
     - "max_overlap": the same with overlapping groups, exact and slower
     - "count": most groups
-    - "random": the baseline, which looks at nothing
+    - "random": the baseline, which optimises nothing
 
     `refine` "quasi" divides the groups further by quasi-identifiers as long as the parts keep the promise. Where there
     are far more rows than distinct values, questions with conditions get much tighter bounds; but then the grouping

@@ -331,7 +331,7 @@ def _published_column(plan: Kept, ends: NDArray[np.int64], rows: int) -> pa.Arra
 
 
 def _representatives(plan: Kept, keys: Keys) -> NDArray[np.int64]:
-    """For each variable a row that has it, chosen at random: the first one would tell of the input's order."""
+    """For each variable a row that has it, chosen at random: the first one would reveal the input's order."""
     order = np.argsort(keys(len(plan.rows)))
     chosen = np.empty(len(plan.segments.values), np.int64)
     chosen[plan.segments.variables[order]] = plan.rows[order]

@@ -1,4 +1,4 @@
-"""(eps,m)-anonymity: nobody's number can be placed near the true one with a probability above 1/m.
+"""(eps,m)-anonymity: nobody's number can be guessed to within a neighbourhood with a probability above 1/m.
 
 Source     [Li 2008]
 Guarantee  of each group at most 1/m of the rows lie in the private neighbourhood of any of its sensitive values
@@ -45,7 +45,7 @@ class Proximity(Method):
     - "near", the default: divided at medians of quasi-identifiers, as the paper does; precise, but an attacker who
       knows the algorithm can learn from where it stopped dividing, and the guarantee says so
     - "blind": sensitive values and secret random numbers alone; not the default because boxes then cover a quarter of
-      every column instead of a hundredth, and bounds are 223 % of the truth on ACS, 8 % near (docs/choosing.md)
+      every column instead of a hundredth, and bounds on ACS are 223 % of the truth instead of 8 % (docs/choosing.md)
 
     `form` is "generalized" (quasi-identifiers widened to what their group covers), "separated", "permuted" or
     "scattered".

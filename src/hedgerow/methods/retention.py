@@ -1,7 +1,8 @@
 """Retention: each sensitive value is published with probability p, and otherwise replaced at random. A baseline.
 
 Source     [Li 2008], section 7 (perturbation)
-Guarantee  around every value the probability that the true one is near, once a near one was published, is at most 1/m
+Guarantee  for every value, the probability that the true value is near it, given that a near one was published, is at
+           most 1/m
 Cost       two keys per row
 """
 

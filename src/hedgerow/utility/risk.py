@@ -105,7 +105,7 @@ def class_risk(sizes: Ints, population: Ints | Floats | None = None, *, threshol
 
 @dataclass(frozen=True)
 class AttributeRisk:
-    """What a class tells of a sensitive column: the share of its most frequent value, at worst and on average."""
+    """What a class reveals of a sensitive column: the share of its most frequent value, at worst and on average."""
 
     column: str
     worst: float

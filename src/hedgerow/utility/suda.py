@@ -4,8 +4,9 @@ Source     [Elliot 2002]; the weights of the IHSN variant and DIS-SUDA as sdcMic
            docs/methods/measures.md
 Cost       O(n log n) per combination of columns, of which d columns have 2^d: up to 14 columns
 
-A minimal sample unique of a row is a combination of columns in which the row is alone, while it is in company in every
-part of it. With M columns, one of k columns counts (M-k)! ("original"), or (2^(M-k) - 1) k! (M-k)! / M! ("ihsn").
+A minimal sample unique of a row is a combination of columns in which the row is unique, although it is not unique in
+any part of the combination. With M columns, one of k columns counts (M-k)! ("original"), or (2^(M-k) - 1) k! (M-k)! /
+M! ("ihsn").
 """
 
 from __future__ import annotations

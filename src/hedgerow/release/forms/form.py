@@ -67,11 +67,10 @@ def join_tables(tables: Mapping[str, pa.Table], columns: PublishedColumns, group
 class Form:
     """The tables, capabilities and texts of one form.
 
-        `done` and the lines of `files` are sentences of the bundle's README, with {sensitive}, {columns}, {rows},
-        {suppressed}, {groups} and {group} to fill in; a file is listed where the release has its table. `unverifiable` is
-    what has to be trusted because the published bytes cannot show it; `presence` is what is not promised about being in the
-    table.
-        `known_columns` says how columns that are not sensitive are published.
+    `done` and the lines of `files` are sentences of the bundle's README, with {sensitive}, {columns}, {rows},
+    {suppressed}, {groups} and {group} to fill in; a file is listed where the release has its table. `unverifiable` is
+    what has to be trusted because the published bytes cannot show it; `presence` is what is not promised about being
+    in the table. `known_columns` says how columns that are not sensitive are published.
     """
 
     name: str
