@@ -1,4 +1,4 @@
-"""What every verb does alike: --quiet, --json [FILE], and places to write that are tried before any work begins."""
+"""Options of every command: --quiet, --json [FILE], and output paths that are checked before any work begins."""
 
 from __future__ import annotations
 

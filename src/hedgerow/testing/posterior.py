@@ -78,7 +78,7 @@ class PosteriorFinding:
 
     @property
     def is_above_shown(self) -> bool:
-        """Return whether the algorithm tells more than the release."""
+        """Return whether the algorithm reveals more than the release."""
         return self.gain > self.margin
 
     @property
@@ -91,7 +91,7 @@ class PosteriorFinding:
 class PosteriorAudit:
     """The result of an audit. `worst` is the row that is farthest above its promise, else the likeliest value.
 
-    `row` and `pair` are what tells most beyond what the release shows, None where it shows no shares.
+    `row` and `pair` are what reveals most beyond what the release shows, None where it shows no shares.
     """
 
     method: str
@@ -108,7 +108,7 @@ class PosteriorAudit:
 
     @property
     def leaks(self) -> bool:
-        """Return whether knowing the algorithm tells more than the release shows, or more than is promised."""
+        """Return whether knowing the algorithm reveals more than the release shows, or more than is promised."""
         return self.is_broken or any(one is not None and one.is_above_shown for one in (self.row, self.pair))
 
     def __str__(self) -> str:
