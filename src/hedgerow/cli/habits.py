@@ -84,7 +84,7 @@ def add_habits(command: click.Command) -> None:
             continue
         text = "Print the result as JSON and nothing else; with a FILE (.json), write it there."
         inner.params.append(click.Option(["--json"], type=_Json(ending=".json"), metavar="[FILE]", help=text))
-        text = "Print nothing but errors, and what --json asks for; the exit code tells the outcome."
+        text = "Print nothing but errors, and what --json asks for; the exit code gives the outcome."
         inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
         inner.callback = _run(inner.callback)
 

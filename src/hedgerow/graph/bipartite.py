@@ -239,7 +239,7 @@ def _key(table: pa.Table, key: str | None, side: str) -> str:
         raise InputError(f"The key '{name}' of the {side} table has {counted(column.null_count, 'missing value')}.")
     if (distinct := len(column.unique())) != len(column):
         raise InputError(
-            f"The key '{name}' of the {side} table must tell its rows apart; {len(column) - distinct:,} repeat one."
+            f"The key '{name}' of the {side} table must be unique in every row; {len(column) - distinct:,} repeat one."
         )
     return name
 

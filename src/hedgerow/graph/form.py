@@ -92,7 +92,7 @@ def check_no_structure(graph: BipartiteGraph) -> None:
                 continue
             raise SchemaError(
                 f"The column '{name}' of the {side} table is each entity's number of edges, or grows or falls with it, "
-                f"which tells the nodes of a group apart. Leave it out: 'degree' can be asked of the release."
+                f"which distinguishes the nodes of a group. Leave it out: 'degree' can be asked of the release."
             )
 
 

@@ -153,7 +153,7 @@ def read_hashes(path: Path, mark: Mark) -> NDArray[np.uint64]:
         digest.update(piece.tobytes())
     if digest.hexdigest() != mark.sha256:
         raise BundleError(
-            f"The hashes beside the ledger '{path.name}' are missing or damaged, so it cannot tell what was published; "
+            f"The hashes beside the ledger '{path.name}' are missing or damaged, so what was published is unknown; "
             "restore the folder from a copy, or forget the release if it never left."
         )
     return found

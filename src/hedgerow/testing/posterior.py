@@ -115,7 +115,7 @@ class PosteriorAudit:
         kept = "which breaks the promise" if self.is_broken else "which keeps the promise"
         how = "exact" if self.is_exact else f"sampled, within {self.worst.margin:.2f}"
         sentence = (
-            f"Whoever knows how {self.method} works gives an event about one row a probability of up to "
+            f"An attacker who knows how {self.method} works gives an event about one row a probability of up to "
             f"{_write_text(self.worst.posterior)}; promised is {self.promise}, {kept} ({how}; {self.worlds:,} worlds, "
             f"{self.releases:,} releases)."
         )
@@ -127,7 +127,7 @@ def _beyond(what: str, finding: PosteriorFinding | None) -> str:
     if finding is None or finding.shown is None:
         return ""
     if not finding.is_above_shown:
-        return f"About {what} the algorithm tells nothing that the release does not show."
+        return f"About {what} the algorithm reveals nothing that the release does not show."
     return f"About {what} the release shows {_write_text(finding.shown)} where it is {_write_text(finding.posterior)}."
 
 
