@@ -81,16 +81,21 @@ def _kinds(certificate: Certificate) -> dict[str, list[Width]]:
     return kinds
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
+def strict_environment(folder: Path) -> jinja2.Environment:
+    """Templates of a folder, in which every expression is escaped and made visible, and none may be undefined."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         finalize=visible,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = strict_environment(_TEMPLATES)
     environment.filters |= {
         "percent": percent,
         "measure_text": measure_text,
