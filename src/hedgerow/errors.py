@@ -38,6 +38,7 @@ __all__ = [
     "counted",
     "is_interrupt",
     "limit_reached",
+    "printable",
     "unwritten",
     "within_limits",
 ]
@@ -51,7 +52,7 @@ class HedgerowError(Exception):
 
     def __str__(self) -> str:
         text = super().__str__()
-        return text if text.isprintable() else "".join(map(_printable, text))
+        return printable(text)
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -59,7 +60,12 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _printable(sign: str) -> str:
+def printable(text: str) -> str:
+    """Spell out the signs of a text that would steer a terminal or end a line."""
+    return text if text.isprintable() else "".join(map(_spell, text))
+
+
+def _spell(sign: str) -> str:
     return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
 
 

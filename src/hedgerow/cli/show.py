@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.cli.habits import QUIET
+from hedgerow.errors import printable
 from hedgerow.kernel import on_compile
-from hedgerow.report.answer_text import number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from hedgerow.methods.method import Progress
 
-__all__ = ["EDGES", "GAP", "console", "facts", "number", "progress_bar", "table"]
+__all__ = ["EDGES", "GAP", "console", "facts", "progress_bar", "table"]
 
 _PIPE_WIDTH = 120
 GAP = 3
@@ -46,12 +46,15 @@ def table(
     right: Sequence[str] = (),
     width: int | None = None,
 ) -> Any:
-    """Build a table; the columns named in `right` are numbers. Square brackets in names and cells are text.
+    """Build a table; the columns named in `right` are numbers. Square brackets in names and cells are text,
+    and signs that steer a terminal are spelled out.
 
     It is `width` wide at most (by default as wide as the screen) and breaks no word: where the words do not fit beside
     each other, each cell gets a line of its own, with the column's name before it.
     """
-    cells = [[str(cell) for cell in row] for row in rows]
+    columns = [printable(name) for name in columns]
+    cells = [[printable(str(cell)) for cell in row] for row in rows]
+    right = [printable(name) for name in right]
     widths = _widths(columns, cells, console().width if width is None else width)
     if widths is None:
         return facts(title, _one_below_the_other(columns, cells))
@@ -102,7 +105,7 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
 
     built = Table(title=title or None, box=box.SIMPLE, title_justify="left", show_header=False, pad_edge=False)
     for what, value in pairs:
-        built.add_row(Text(what), Text(str(value)))
+        built.add_row(Text(printable(what)), Text(printable(str(value))))
     return built
 
 

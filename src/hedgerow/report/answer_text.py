@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.digits import bound_texts, key_text, number_text
 from hedgerow.errors import HedgerowError, counted
 
 if TYPE_CHECKING:
@@ -18,15 +19,6 @@ if TYPE_CHECKING:
 COLUMNS = ("lower", "expected", "upper", "std")
 _NOTHING = 1e-12
 """Relative width of an exact answer: bounds that are no whole numbers are rounded outwards."""
-
-
-def number(value: object) -> str:
-    """Write a number for a person: thousands apart, at most six significant digits behind the point."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1e6 or value == int(value) else f"{value:,.6g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @dataclass(frozen=True)
@@ -49,7 +41,7 @@ def answer_lines(result: pa.Table | AnswerTable) -> AnswerLines:
     # Bounds that are no whole numbers are rounded outwards: an answer itself knows whether it is exact.
     sure = {name: [answer.exact for answer in result.answers(name)] for name in getattr(result, "aggregates", ())}
     lines = [
-        [*(number(row[key]) for key in keys), name, *_cells(row, name, name in sure and sure[name][place])]
+        [*(key_text(row[key]) for key in keys), name, *_cells(row, name, name in sure and sure[name][place])]
         for place, row in enumerate(rows)
         for name in aggregates
     ]
@@ -58,13 +50,13 @@ def answer_lines(result: pa.Table | AnswerTable) -> AnswerLines:
 
 def _cells(row: dict[str, Any], name: str, is_sure: bool) -> list[str]:
     is_exact = (is_sure or row[f"{name}_lower"] == row[f"{name}_upper"]) and row[f"{name}_lower"] is not None
-    spread = "exact" if is_exact else number(row[f"{name}_std"])
-    return [number(row[f"{name}_lower"]), number(row[name]), number(row[f"{name}_upper"]), spread]
+    spread = "exact" if is_exact else number_text(row[f"{name}_std"])
+    return [*bound_texts(row[f"{name}_lower"], row[name], row[f"{name}_upper"], exact=is_exact), spread]
 
 
 def has_width(row: dict[str, Any], name: str) -> bool:
     """Tell whether the digits differ; that bounds were rounded outwards is nothing to draw."""
-    return number(row[f"{name}_lower"]) != number(row[f"{name}_upper"])
+    return number_text(row[f"{name}_lower"]) != number_text(row[f"{name}_upper"])
 
 
 @dataclass(frozen=True)
@@ -94,7 +86,7 @@ def explanation(release: Release, session: Session, question: str) -> Explanatio
         f"{found.open:,} of them leave the answer uncertain."
     )
     worst = [
-        (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")
+        (cause.group, f"{number_text(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")
         for cause in found.worst
     ]
     return Explanation(sql, [reach, groups], worst, _advice(*best_moves(release, session, question)))
