@@ -95,16 +95,22 @@ def _check_nodes(table: pa.Table, parents: Ints, roots: Ints) -> None:
     trees: Ints = np.cumsum(parents < 0) - (parents < 0)  # children come before parents, so a root ends its tree
     if not np.array_equal(table.column("target").to_numpy(), trees) or not np.array_equal(trees, trees[roots]):
         raise BrokenPromise("The table 'target' does not number its trees one after the other.")
-    low, high = (_places(table, end) for end in ("low", "high"))
-    wanted = (np.where(_is_leaf(parents), low, np.iinfo(np.int64).max), np.where(_is_leaf(parents), high, -1))
-    if pa.types.is_string(table.schema.field("low").type):
-        return
-    for node in np.flatnonzero(parents >= 0).tolist():
-        parent = parents[node]
-        wanted[0][parent] = min(wanted[0][parent], wanted[0][node])
-        wanted[1][parent] = max(wanted[1][parent], wanted[1][node])
-    is_value = low == high
-    if not (np.array_equal(wanted[0], low) and np.array_equal(wanted[1], high) and is_value[_is_leaf(parents)].all()):
+    is_leaf, values = _is_leaf(parents), table.column("low").combine_chunks()
+    order = _ranks(values)
+    codes = trees * (int(order.max()) + 1) + order
+    if len(np.unique(codes[is_leaf])) < is_leaf.sum():
+        raise BrokenPromise("A tree of the table 'target' lists a value twice.")
+    if pa.types.is_string(values.type):
+        order = np.arange(len(parents))  # texts follow each other as the tree lists them
+    ends = []
+    for end, way in (("low", 1), ("high", -1)):
+        leaves = np.where(is_leaf, np.arange(len(parents)), -1)
+        for node in np.flatnonzero(parents >= 0).tolist():
+            parent = parents[node]
+            if leaves[parent] < 0 or way * order[leaves[node]] < way * order[leaves[parent]]:
+                leaves[parent] = leaves[node]
+        ends.append(pc.all(pc.equal(table.column(end), values.take(pa.array(leaves)))).as_py())
+    if not all(ends):
         raise BrokenPromise("A node of the table 'target' does not have the ends of the values below it.")
 
 
@@ -114,15 +120,14 @@ def _is_leaf(parents: Ints) -> Bools:
     return is_leaf
 
 
-def _places(table: pa.Table, end: str) -> Ints:
-    """The rank of each node's end among all ends."""
-    both = pa.chunked_array([*table.column("low").chunks, *table.column("high").chunks]).combine_chunks()
-    encoded = both.dictionary_encode()
+def _ranks(values: pa.Array) -> Ints:
+    """The rank of each value among all."""
+    encoded = values.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
-    places: Ints = ranks[encoded.indices.to_numpy()]
-    return places[: table.num_rows] if end == "low" else places[table.num_rows :]
+    found: Ints = ranks[encoded.indices.to_numpy()]
+    return found
 
 
 def _climb(parents: Ints) -> tuple[Ints, Ints]:
