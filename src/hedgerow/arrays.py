@@ -26,7 +26,7 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def is_numeric(kind: pa.DataType) -> bool:
-    """Tell whether the values of a type have sums and means: whole numbers, floats and decimals."""
+    """Return whether the values of a type have sums and means: whole numbers, floats and decimals."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 

@@ -155,7 +155,7 @@ def limit_reached(error: BaseException) -> HedgerowError | None:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tell whether an error of a library means that the user pressed Ctrl-C."""
+    """Return whether an error of a library means that the user pressed Ctrl-C."""
     by_duckdb = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
     return by_duckdb or (isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt))  # numba's
 

@@ -198,7 +198,7 @@ class DecimalGrid:
 
     @property
     def fits(self) -> bool:
-        """Tell whether every number is a 64-bit number of steps, and sums of them can be bounded."""
+        """Return whether every number is a 64-bit number of steps, and sums of them can be bounded."""
         if self.kind == "float":
             return self.places is not None or abs(_ragged_places(float(self.largest))) <= _MOST_RAGGED
         return self.largest < (MAX_TICK if self.kind == "int" else 2**63)

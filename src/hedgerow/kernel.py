@@ -120,7 +120,7 @@ def _cache_folder() -> Path | None:
 
 
 def _is_cached(folder: Path | None, function: Any) -> bool:
-    """Tell whether Numba's index for this function exists and is newer than the source."""
+    """Return whether Numba's index for this function exists and is newer than the source."""
     written = max((index.stat().st_mtime for index in _indexes(folder, function)), default=0.0)
     return written > Path(function.__code__.co_filename).stat().st_mtime
 

@@ -31,7 +31,7 @@ def system_keys(count: int, /) -> NDArray[np.uint64]:
 
 
 def seeded_keys(seed: int) -> Keys:
-    """A reproducible source. Whoever learns the seed can undo the release: never publish what it made."""
+    """A reproducible source. Anyone who learns the seed can undo the release: never publish what it made."""
     drawn = generator(seed)
 
     def keys(count: int, /) -> NDArray[np.uint64]:

@@ -129,7 +129,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _is_ledger(place: Path) -> bool:
-    """Tell whether a file is somebody's record of releases: its key cannot be had again."""
+    """Return whether a file is somebody's record of releases: its key cannot be had again."""
     return place.is_file() and Path(f"{place}.rows").is_dir()
 
 

@@ -149,12 +149,12 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
 
 
 def is_command(text: str) -> bool:
-    """Tell whether a line is a command."""
+    """Return whether a line is a command."""
     return text.startswith((".", "\\")) or text.lower().rstrip("; ") in _ALSO
 
 
 def is_waiting(text: str) -> bool:
-    """Tell whether a question that has begun is not at its end."""
+    """Return whether a question that has begun is not at its end."""
     return begins_question(text) and not is_ended(text) and not is_whole(text)
 
 

@@ -291,7 +291,7 @@ class _Engine:
         return _in_units(bounds, item.function, ticks)
 
     def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
-        """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
+        """COUNT(DISTINCT end) over the edges that count certainly, and over those that may."""
         if marks.is_all:
             return count_joined(counted, other)
         least, most = (

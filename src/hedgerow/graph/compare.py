@@ -75,7 +75,7 @@ def compare_answers(release: GroupedGraph, graph: BipartiteGraph, *, count: int 
 
 @dataclass(frozen=True)
 class GraphPoint:
-    """What one setting gave: the greatest chance of a link, the median width of bounds, what is known and lost.
+    """What one setting gave: the greatest probability of a link, the median width of bounds, what is known and lost.
 
     `width` is half the width of bounds of numbers of edges relative to the truth, None where every answer is exact;
     `known` the share of entities whose number of links is certain, `lost` that of the links that were set aside.

@@ -12,7 +12,7 @@ fail, so rounds of growing tightness set aside what comes next to it.
 
 Instead, the neighbours of hubs may have smaller groups. Of n nodes, d of which share a neighbour, at most n / d can be
 in a group with each of the d. So a node whose busiest neighbour has d links is promised min(k, n / (slack d)) nodes, at
-least one, and one end of every link must be in a group of full size: that keeps the chance of every link at one of
+least one, and one end of every link must be in a group of full size: that keeps the probability of every link at one of
 min(k, l). See docs/methods/safe_grouping.md.
 """
 

@@ -7,9 +7,9 @@ Cost       O(edges) and some dozens of passes over the nodes
 `expected` takes every assignment as equally likely. But groups tell: their nodes have degrees, and their entities
 satisfy the condition or not. If the groups with more busy nodes have more selected entities, busy entities are likelier
 selected. The grouping looks at structure and coins only, so given its nodes a group's number of selected entities is a
-sum of independent draws with chances p(z) of the nodes' features z: the logarithm of the degree, and, where the other
-side has a condition too, the expected share of the neighbours that satisfy it. p is logistic; its coefficients are
-fitted by Fisher scoring with a weak prior. A node's chance is then moved so that each group keeps its number of
+sum of independent draws with probabilities p(z) of the nodes' features z: the logarithm of the degree, and, where the
+other side has a condition too, the expected share of the neighbours that satisfy it. p is logistic; its coefficients
+are fitted by Fisher scoring with a weak prior. A node's chance is then moved so that each group keeps its number of
 selected entities.
 
 The share of neighbours is itself expected, not known: the number Y of selected neighbours scatters around it, and a
@@ -120,7 +120,7 @@ class _LinkModel:
         return np.asarray(sums, np.float64)
 
     def chances(self, beta: Floats | None = None) -> Floats:
-        """The chance of each node, moved so that each group keeps its number of selected entities."""
+        """The probability of each node, moved so that each group keeps its number of selected entities."""
         groups = self.near.side.node_groups
         chances = _logistic(self.features @ (self.coefficients if beta is None else beta))
         for _ in range(4):

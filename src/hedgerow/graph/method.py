@@ -94,7 +94,7 @@ class SafeGrouping:
 
         `ledger` names the owner's file of what was published before: a second release of the same graph is refused
         unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
-        which undoes it for whoever learns the seed.
+        which undoes it for anyone who learns the seed.
         """
         progress = progress_or_notebook(progress)
         if ledger is not None:
@@ -122,7 +122,7 @@ class SafeGrouping:
             release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
         release.verify()
-        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        # Raising from a progress callback here leaves no ledger entry: after recording no progress is reported.
         progress("done", 1.0)
         if ledger is not None:
             return replace(release, receipt=record_graph(ledger, graph, *found.least, again=again))

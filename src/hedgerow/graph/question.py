@@ -139,7 +139,7 @@ class _GraphReader:
         return bound
 
     def _occurs(self, given: Sequence[Predicate], failure: Predicate) -> bool:
-        """Tell whether an entity, node or edge may satisfy conditions; those on anything else may be satisfied."""
+        """Return whether an entity, node or edge may satisfy conditions; those on anything else may be satisfied."""
         unsure = {f"edges.{name}" for name in interval_columns(self.release)}
         if columns_of(failure) & unsure:
             return False  # expressions of intervals are refused anyway

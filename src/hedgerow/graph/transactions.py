@@ -5,10 +5,10 @@ Guarantee  `km_violations` counts every combination of up to m items of some bas
            `item_attack` counts nodes exactly for the baskets that it tries
 Cost       the number of combinations of up to m items of a basket, at most `MOST_COMBINATIONS`
 
-A table of transactions is k^m-anonymous if whoever knows up to m items of a basket finds at least k baskets that have
-them. A safe grouping does not promise that: items are hidden too, so it promises something else against the same
-person. Who knows that somebody's basket holds items w1, ..., wm knows their groups; candidates are the nodes with edges
-into these groups, and, knowing the person, those of the person's group.
+A table of transactions is k^m-anonymous if an attacker who knows up to m items of a basket finds at least k baskets
+that have them. A safe grouping does not promise that: items are hidden too, so it promises something else against the
+same person. Who knows that somebody's basket holds items w1, ..., wm knows their groups; candidates are the nodes with
+edges into these groups, and, knowing the person, those of the person's group.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class ItemAttack:
 
     `unique` of them have a combination that no other basket has, in the plain graph: the person is found there.
     `found` are found in the release by somebody who knows whose basket it is, `found_blind` by somebody who does not;
-    `chance` and `chance_blind` are the mean chances of a guess among the candidates.
+    `chance` and `chance_blind` are the mean probabilities of a guess among the candidates.
     """
 
     m: int

@@ -1,10 +1,10 @@
-"""A release: what leaves, and nothing else.
+"""The class `Release`: what is published, and nothing else.
 
-It is built from arrays that are named one by one, so that a new working column stays inside until someone adds it
-here. There is no way back to the table from it.
+It is built from arrays that are named one by one, so that a new working column is not published until it is added
+here. It has no reference to the original table.
 
-`ask`, `sql`, `verify` and `save` are the front door to the packages that follow on the path of data; they import them
-when called, so that this module itself depends on nothing below it.
+`ask`, `sql`, `verify` and `save` call packages that come later on the path of data; they import them when called, so
+that this module does not depend on them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,8 @@ class Release:
     def ask(self, sql: str, *, tables: Mapping[str, Any] | None = None, estimate: str = "fair") -> Any:
         """Answer one aggregate with its guaranteed bounds: an `Answer`; several, or GROUP BY: as `sql` does.
 
-        `estimate` "learned" adds a guess from what known columns tell about hidden ones, to one COUNT, SUM or AVG.
+        `estimate="learned"` adds an estimate from correlations between known and hidden columns, for one COUNT, SUM or
+        AVG.
         """
         from hedgerow import query
 
@@ -164,7 +165,7 @@ class Release:
         return replace(self, receipt=receipt)
 
     def __repr__(self) -> str:
-        # Counts and names alone: a release ends up in logs and notebooks, where rows read like facts about people.
+        # Only counts and names: this text ends up in logs and notebooks, where rows would look like facts about people.
         counts = f"{counted(self.rows.published, 'row')}, {counted(self.groups, 'group')}"
         return f"Release({self.made.method}, {self.form}: {counts}; sensitive: {', '.join(self.columns.sensitive)})"
 

@@ -55,7 +55,7 @@ def _cells(row: dict[str, Any], name: str, is_sure: bool) -> list[str]:
 
 
 def has_width(row: dict[str, Any], name: str) -> bool:
-    """Tell whether the digits differ; that bounds were rounded outwards is nothing to draw."""
+    """Return whether the digits differ; that bounds were rounded outwards is nothing to draw."""
     return number_text(row[f"{name}_lower"]) != number_text(row[f"{name}_upper"])
 
 

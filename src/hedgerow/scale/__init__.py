@@ -71,7 +71,7 @@ def table_bytes(source: str | os.PathLike[str]) -> int | None:
 
 
 def is_too_large(source: str | os.PathLike[str]) -> bool:
-    """Tell whether publishing a table in memory would take more memory than there is."""
+    """Return whether publishing a table in memory would take more memory than there is."""
     size, free = table_bytes(source), available_memory()
     return size is not None and free is not None and _TIMES * size > free
 

@@ -1,7 +1,7 @@
 """Which values a column may take, and in which order.
 
-A domain is declared, not observed: a range or an order that was read off the table would itself tell something about
-the people in it. Bounds are compared as fractions, so that 0.1 means one tenth.
+A domain is declared, not observed: a range or an order taken from the table would reveal something about the people in
+it. Bounds are compared as fractions, so that 0.1 means one tenth.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ class Domain:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether 'between two values' means something."""
+        """Whether the values have an order, so that ranges make sense."""
         return self.kind != "nominal"
 
     def in_form(self, policy: str) -> Domain:

@@ -177,7 +177,7 @@ def _several(column: _Column) -> str:
 
 
 def _has_running_numbers(column: _Column) -> bool:
-    """Tell whether whole numbers were given one after the other, each to few rows."""
+    """Return whether whole numbers were given one after the other, each to few rows."""
     if not pa.types.is_integer(column.type) or column.distinct < _MANY_NUMBERS or column.counts.max() > _FEW_ROWS:
         return False
     span = int(column.values[-1].as_py()) - int(column.values[0].as_py()) + 1
@@ -192,7 +192,7 @@ def _is_skewed(column: _Column) -> bool:
 
 
 def _has_decimal_commas(column: _Column) -> bool:
-    """Tell whether all texts are numbers if a comma is a point, and some have one; lists of codes may look the same."""
+    """Return whether all texts are numbers with a comma as decimal sign; lists of codes may look the same."""
     if not column.is_text or not column.distinct:
         return False
     numbers = pc.match_substring_regex(column.values, r"\A[+-]?\d+(,\d+)?\z")

@@ -1,4 +1,4 @@
-"""One door for every source of rows: frames by their kind, files by the ending of their name."""
+"""Read a table from any source: frames by their class, files by the ending of their name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def read_table(source: object, **options: Any) -> Table:
 
 
 def borrow_table(source: object) -> Table:
-    """Read a table without copying columns that can be used as they are; nobody may keep it after the call."""
+    """Read a table without copying columns that are already in the right form; it must not be kept after the call."""
     if isinstance(source, Table):
         return source
     from hedgerow.table.frames import read_frame

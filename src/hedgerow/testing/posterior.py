@@ -78,12 +78,12 @@ class PosteriorFinding:
 
     @property
     def is_above_shown(self) -> bool:
-        """Tell whether the algorithm tells more than the release."""
+        """Return whether the algorithm tells more than the release."""
         return self.gain > self.margin
 
     @property
     def is_above_limit(self) -> bool:
-        """Tell whether the probability exceeds the promised one."""
+        """Return whether the probability exceeds the promised one."""
         return self.limit is not None and self.posterior - self.limit > self.margin
 
 
@@ -108,7 +108,7 @@ class PosteriorAudit:
 
     @property
     def leaks(self) -> bool:
-        """Tell whether knowing the algorithm tells more than the release shows, or more than is promised."""
+        """Return whether knowing the algorithm tells more than the release shows, or more than is promised."""
         return self.is_broken or any(one is not None and one.is_above_shown for one in (self.row, self.pair))
 
     def __str__(self) -> str:
@@ -288,13 +288,13 @@ def audit_posterior(
     extent: AuditExtent | None = None,
     seed: int = 0,
 ) -> PosteriorAudit:
-    """Measure what whoever knows the algorithm infers from releases of a small table.
+    """Measure what an attacker who knows the algorithm infers from releases of a small table.
 
     Without a `schema` the last column is sensitive and the others are quasi-identifiers. Of several sensitive columns
     the first is followed: the others are published and unknown, too. Without a `prior` every
-    assignment of the table's sensitive values is equally likely; a prior gives the chances of each value, for all rows
-    or row by row, and `hidden` names columns that are unknown along with the sensitive one, as the parts that people
-    name: secrets are tuples then.
+    assignment of the table's sensitive values is equally likely; a prior gives the probabilities of each value, for all
+    rows or row by row, and `hidden` names columns that are unknown along with the sensitive one, as the parts that
+    people name: secrets are tuples then.
     """
     extent = extent or AuditExtent()
     setup = _setup(method, table, schema, tuple(hidden))

@@ -117,7 +117,7 @@ class AuditSetup:
 
 
 def chances_by_row(prior: Prior, rows: int) -> list[dict[Secret, Fraction]]:
-    """The chances of each row's secrets."""
+    """The probabilities of each row's secrets."""
     each = [_chances(one) for one in ([prior] * rows if isinstance(prior, Mapping) else prior)]
     if len(each) != rows:
         raise ParameterError("'prior' must be one mapping, or one for each row of the table.")

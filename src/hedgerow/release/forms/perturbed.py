@@ -1,7 +1,7 @@
-"""Rows with some columns replaced by chance: retention, additive noise, group means. Baselines, in random order.
+"""Rows with some columns replaced at random: retention, additive noise, group means. Baselines, in random order.
 
 Source     randomized response [Warner 1965] and additive noise, as compared with in [Li 2008] and [Xue 2011]
-Guarantee  the order of the rows is random; what a replaced value tells about the true one is the method's business
+Guarantee  the order of the rows is random; what a replaced value reveals about the true one depends on the method
 Cost       O(n) per column
 
 An answer over such a release is an estimate without a bound. For a column under retention COUNT is estimated without
