@@ -1,9 +1,9 @@
-"""Numbers as exact integers, because a privacy threshold in floating point is a threshold that leaks.
+"""Numbers as exact integers, so that no privacy threshold is decided by floating-point rounding.
 
 A column of numbers is read as whole multiples of a unit: salaries in units of 1, prices in units of 1/100, dates in
 days. A float stands for the shortest decimal that it prints. Thresholds come as text, integers, decimals or floats
 and become fractions. Floats that share no decimal unit of at most 15 digits (results of computations) stay floats, and
-whoever compares them has to do it without loss.
+are compared without loss of digits.
 """
 
 from __future__ import annotations

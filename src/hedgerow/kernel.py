@@ -1,4 +1,4 @@
-"""Loops that NumPy cannot say, compiled by Numba when the input is worth it.
+"""Loops that NumPy cannot express, compiled by Numba when the input is large enough.
 
 A kernel is written once, in the part of Python that Numba compiles. Small inputs run the plain function: importing
 Numba costs more than looping over a few thousand rows, and the plain function is the reference in the tests. The

@@ -175,7 +175,7 @@ def need_values(context: Context) -> str | None:
 def pick_rows(rows: int, wanted: int, *, keys: Keys) -> Ints:
     """A uniformly random choice of at most `wanted` rows."""
     if rows < 2:
-        raise ParameterError(f"An attack needs at least 2 rows to tell apart; got {rows}.")
+        raise ParameterError(f"An attack needs at least 2 rows; got {rows}.")
     return np.argsort(keys(rows))[:wanted]
 
 

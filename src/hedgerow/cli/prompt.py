@@ -31,7 +31,7 @@ _LONGEST = 1000
 
 
 def history_file() -> Path:
-    """Say where questions are kept."""
+    """Where the history of questions is saved."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "hedgerow" / "history"
 
@@ -179,7 +179,7 @@ class Prompt:
         self._last = ""
 
     def run(self, *, keep_history: bool = True) -> bool:
-        """Answer until the input ends. Tell whether a question from a pipe was refused."""
+        """Answer until the input ends. Return whether a question from a pipe was refused."""
         if not sys.stdin.isatty():
             refused = [self._is_refused(text.strip()) for text in _until_quit(statements(sys.stdin))]
             return any(refused)

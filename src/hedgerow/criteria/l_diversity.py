@@ -33,7 +33,7 @@ from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
 from hedgerow.criteria.shares import cap_arrays, floor_fraction
 from hedgerow.parameters import read_number, read_whole, what_works
 
-_WHY = "A group of one value tells it."
+_WHY = "A group of one value reveals it."
 
 
 @dataclass(frozen=True)

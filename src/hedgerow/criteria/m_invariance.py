@@ -26,7 +26,7 @@ class MInvariance:
     m: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", read_whole("m", self.m, least=2, why="A signature of one value tells it."))
+        object.__setattr__(self, "m", read_whole("m", self.m, least=2, why="A signature of one value reveals it."))
 
     def is_eligible(self, counts: Ints) -> bool:
         """Return whether rows with this many of each value can be put into m-unique groups, with nothing added."""

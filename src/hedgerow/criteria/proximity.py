@@ -203,7 +203,7 @@ def largest_retention(reach: Reach, counts: Counts, *, m: int, column: str = "co
     if crowded * m > rows:
         raise Infeasible(
             f"A risk of at most 1/{m:,} is out of reach for '{column}': {crowded:,} of {rows:,} rows lie in one "
-            f"neighbourhood, which even pure chance would tell; {what_works('m', rows // crowded)}."
+            f"neighbourhood, so that guessing is right more often; {what_works('m', rows // crowded)}."
         )
     if m == 1:
         return Fraction(1)

@@ -102,7 +102,7 @@ def _compose(release: GroupedGraph, text: str) -> Result:
 
 
 def _check_safe(release: GroupedGraph) -> None:
-    """Bounds hold only for safe groupings, so nothing is taken on trust; a release is checked once."""
+    """Check safety, without which no bound holds; a release is checked once."""
     if release in _safe:
         return
     unsafe = count_unsafe(release.left.node_groups, release.right.neighbours)
@@ -419,7 +419,7 @@ def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) ->
     if item.function in ("sum", "avg"):
         return replace(found, extent=_through_edges(item.function, near, far, draws, found.extent))
     if item.function == "max":
-        # Whoever has the most has at least the mean of its group.
+        # The largest value of a group is at least its mean.
         least, most = links_by_group(near, far), draws.most
         means = -(-least[most > 0] // most[most > 0])
         lower = max(found.extent.lower, Fraction(int(means.max(initial=0))))

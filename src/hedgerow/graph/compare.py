@@ -1,4 +1,4 @@
-"""The same random questions to a release and to the graph behind it: how wide the bounds are, and how far guesses miss.
+"""Ask a release and the original graph the same random questions: width of bounds, error of expected answers.
 
 `graph_frontier` asks them of one setting after the other: what each would promise, and how wide answers would be.
 
@@ -92,7 +92,7 @@ class GraphPoint:
 
 
 def graph_settings(sizes: Iterable[int] = (2, 3, 5, 10, 20), hubs: str = "suppress") -> list[SafeGrouping]:
-    """Settings to try: growing groups in the orders that do not tell degrees."""
+    """Settings to try: growing groups in the orders that do not reveal degrees."""
     return [SafeGrouping(k, k, order, hubs=hubs) for k in sizes for order in ("random", "blurred")]  # type: ignore[arg-type]
 
 

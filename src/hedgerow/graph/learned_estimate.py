@@ -1,16 +1,16 @@
-"""An estimate of a number of edges that takes into account how conditions go with degrees and with the other side.
+"""Estimate a number of edges from the correlation of conditions with degrees and with the other side.
 
 Source     own: a binomial regression between groups; `query.learned` does the like for tables
 Guarantee  none beyond the bounds, which the estimate never leaves; it is computed from the release alone
 Cost       O(edges) and some dozens of passes over the nodes
 
-`expected` takes every assignment as equally likely. But groups tell: their nodes have degrees, and their entities
-satisfy the condition or not. If the groups with more busy nodes have more selected entities, busy entities are likelier
-selected. The grouping looks at structure and coins only, so given its nodes a group's number of selected entities is a
-sum of independent draws with probabilities p(z) of the nodes' features z: the logarithm of the degree, and, where the
-other side has a condition too, the expected share of the neighbours that satisfy it. p is logistic; its coefficients
-are fitted by Fisher scoring with a weak prior. A node's chance is then moved so that each group keeps its number of
-selected entities.
+`expected` treats every assignment as equally likely. But a release shows the degrees of a group's nodes and how many of
+its entities satisfy the condition. If groups with higher degrees have more selected entities, entities of high degree
+are likelier selected. The grouping depends on structure and random numbers only, so given its nodes a group's number of
+selected entities is a sum of independent draws with probabilities p(z) of the nodes' features z: the logarithm of the
+degree, and, where the other side has a condition too, the expected share of the neighbours that satisfy it. p is
+logistic; its coefficients are fitted by Fisher scoring with a weak prior. The probabilities are then adjusted so that
+they add up to each group's number of selected entities.
 
 The share of neighbours is itself expected, not known: the number Y of selected neighbours scatters around it, and a
 slope of p in Y adds slope x Var(Y) to the expected product.
@@ -87,7 +87,7 @@ def _by_degree(side: Selected) -> Floats:
 
 
 class _LinkModel:
-    """Chances that the nodes of one side are selected, as a logistic function of their features."""
+    """Probabilities that the nodes of one side are selected, as a logistic function of their features."""
 
     def __init__(self, near: Selected, features: list[Floats]) -> None:
         self.near = near
@@ -120,7 +120,7 @@ class _LinkModel:
         return np.asarray(sums, np.float64)
 
     def chances(self, beta: Floats | None = None) -> Floats:
-        """The probability of each node, moved so that each group keeps its number of selected entities."""
+        """The probability of each node, adjusted so that those of a group add up to its number of selected entities."""
         groups = self.near.side.node_groups
         chances = _logistic(self.features @ (self.coefficients if beta is None else beta))
         for _ in range(4):

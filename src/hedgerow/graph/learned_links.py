@@ -1,8 +1,8 @@
-"""What follows from links that somebody has learned.
+"""What an attacker infers from links that are already known.
 
 Source     [Zhang 2008], definition 4.2.1 and theorem 7; own: exact posteriors by enumeration
-Guarantee  where `is_complete`, every certain link is counted and every chance is exact: shares of all assignments that
-           fit the release and the learned links. Elsewhere what is called certain is so, and there may be more
+Guarantee  if `is_complete`, every certain link is counted and every probability is exact: shares of all assignments
+           that fit the release and the learned links. Otherwise the counts are lower bounds
 Cost       the number of ways in which the learned entities can be placed, at most `MOST_PLACES`, times the edges of
            their groups
 
@@ -47,10 +47,10 @@ Entity = tuple[int, int]
 class LearnedLinks:
     """How many entities were found, which other links became certain, and what is left to hide in.
 
-    `inferred` counts certain links that were not learned, whoever they join. No link between two entities of which
-    nothing was learned has a greater chance than `surest`; `promised` is what the release allows them. `exposed` is the
-    greatest probability below 1 of any other link of an entity of which a link was learned. Where `is_complete` is
-    false, `inferred` and `exposed` are at least what is said, and `surest` is at most that.
+    `inferred` counts certain links that were not learned, between any entities. No link between two entities of which
+    nothing was learned has a greater probability than `surest`; `promised` is what the release allows them. `exposed`
+    is the greatest probability below 1 of any other link of an entity of which a link was learned. Where `is_complete`
+    is false, `inferred` and `exposed` are at least what is said, and `surest` is at most that.
     """
 
     learned: int

@@ -7,8 +7,8 @@ Guarantee  for any two entities at most one of max(k, l) of the assignments that
 Cost       near O(edges), and a sort of the edges
 
 An entry holds a keyed hash of the graph with its k and l. The hash covers the keys of both sides and all edges, in no
-order: the same graph from another file is the same graph. A graph with one edge changed is another one; the owner has
-to know.
+order: the same graph from another file is the same graph. A graph with one edge changed has another hash and is not
+recognized.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ def check_unpublished(ledger: Ledger, graph: BipartiteGraph, k: int, l: int, *, 
 
 
 def record_graph(path: Place, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> Receipt:  # noqa: E741
-    """Write a release into the ledger; look again, since others may have published meanwhile."""
+    """Write a release into the ledger; check again, since others may have published meanwhile."""
     opened = Ledger.open(path)
     with lock(opened.path):
         ledger = Ledger.open(path)

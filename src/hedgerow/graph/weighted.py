@@ -214,7 +214,7 @@ def largest_of_edges(left: Selected, right: Selected, edges: EdgeNumbers) -> Ext
         none = np.iinfo(np.int64).min
         best = np.full(len(near.side.node_groups), none)
         np.maximum.at(best, v[sure], edges.low[sure])
-        # Whoever selects a nodes of a group takes at least its a-th smallest.
+        # The largest of any a nodes of a group is at least its a-th smallest.
         order = np.lexsort((best, near.side.node_groups))
         chosen = np.cumsum(near.sizes) - near.sizes + near.counts - 1
         reached = best[order][chosen[near.counts > 0]]

@@ -278,7 +278,7 @@ class Alphabet:
     def encode(self, columns: pa.Table) -> dict[str, NDArray[np.int64]]:
         """Code every attribute of the alphabet."""
         if absent := [name for name in self.domains if name not in columns.column_names]:
-            raise SchemaError(f"The knowledge speaks of '{absent[0]}', which is not among the quasi-identifiers.")
+            raise SchemaError(f"The knowledge names '{absent[0]}', which is not among the quasi-identifiers.")
         return {name: self.codes(name, columns.column(name).combine_chunks()) for name in self.domains}
 
     def keys(self, codes: Mapping[str, NDArray[np.int64]], attributes: Sequence[str]) -> NDArray[np.int64]:

@@ -284,7 +284,7 @@ def _refuse_doubles(doubles: int, prepared: Prepared) -> None:
         raise SchemaError(
             f"{counted(doubles, 'row has', 'rows have')} the same {by} as another row, so that "
             f"people cannot be recognized in the next "
-            "release; give a column that tells them apart the role identifier."
+            "release; give a column that identifies them the role identifier."
         )
 
 

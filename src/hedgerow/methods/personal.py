@@ -78,7 +78,7 @@ class Personal(Method):
     def __post_init__(self) -> None:
         check_target(self.target)
         if self.target == "source":
-            raise ParameterError("'target' must not be the table's own distribution: it would tell what it hides.")
+            raise ParameterError("'target' must not be the table's own distribution: it would reveal what it hides.")
         if self.partition not in ("cheapest", "quasi", *PARTITIONS):
             raise ParameterError(f"'partition' must be one of cheapest, quasi, {', '.join(PARTITIONS)}.")
 

@@ -321,7 +321,7 @@ def _tree(
     else:
         tree = prepared.tree_in_form(prepared.columns.sensitive[0], wanted)
     if sum(share > 0 for share in tree.target()) < 2:
-        raise Infeasible("a target that gives one value alone a chance hides nothing; use a wider one.")
+        raise Infeasible("a target with one possible value hides nothing; use a wider one.")
     if most is None:
         return tree, Fraction(0)
     small = quantize(tree, most=most)

@@ -123,7 +123,7 @@ def _judge(column: _Column) -> tuple[Role, str]:
     if column.distinct == 0:
         return Role.PLAIN, "holds no values at all"
     if column.distinct == 1:
-        return Role.PLAIN, "holds one value only: it tells nobody apart"
+        return Role.PLAIN, "holds one value only: it distinguishes nobody"
     return _judge_by_name(column) or _judge_by_shape(column)
 
 

@@ -116,7 +116,7 @@ def background_of(
 def _people(release: Release) -> pa.Table:
     if not release.form.is_permutation:
         raise ParameterError(
-            f"The form '{release.form}' does not tell who is in which group; pass 'register', everybody's "
+            f"The form '{release.form}' does not show who is in which group; pass 'register', everybody's "
             "quasi-identifiers with their group."
         )
     return release.tables["quasi" if "quasi" in release.tables else "release"]

@@ -65,7 +65,7 @@ def inverted_count(observed: float, selected: float, *, p: Fraction, share: Frac
     `observed` of them do as published; `share` of the domain satisfies the condition.
     """
     if p == 0:
-        raise QueryError("nothing was retained, so the published values tell nothing about the true ones")
+        raise QueryError("nothing was retained, so the published values reveal nothing about the true ones")
     return float((observed - float((1 - p) * share) * selected) / float(p))
 
 
