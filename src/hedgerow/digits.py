@@ -43,9 +43,9 @@ def bound_texts(lower: Any, expected: Any, upper: Any, *, exact: bool) -> tuple[
 
 def key_text(value: object) -> str:
     """Write what tells rows apart, such as a year or a code: all digits, and no marks between thousands."""
-    return (
-        repr(float(value)).removesuffix(".0") if isinstance(value, float) else _text(value, _ALL, ROUND_HALF_EVEN, "")
-    )
+    if isinstance(value, float):
+        return repr(float(value)).removesuffix(".0")
+    return number_text(value, _ALL, mark="")
 
 
 def _text(value: object, digits: int, rounding: str, mark: str) -> str:

@@ -52,3 +52,10 @@ def test_signs_that_steer_a_terminal_are_spelled_out():
         assert text.replace("\n", "").isprintable()
         assert r"to\x1b[32mwn" in text
         assert r"\x1b]0;title\x07 \u202e a\nb" in text
+
+
+def test_a_title_is_as_wide_as_the_screen():
+    """A title longer than its table is not folded to the table's width."""
+    title = "Risk by quasi-identifiers as published"
+    assert printed(facts(title, [("a", "b")]), 60)[0] == title
+    assert printed(table(title, ("a",), [("b",)], width=60), 60)[0] == title

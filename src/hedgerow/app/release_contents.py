@@ -77,7 +77,7 @@ def error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any]
         for name in said.aggregates:
             values = row[f"{name}_lower"], row[name], row[f"{name}_upper"]
             true_value = None if truth is None else truth.get(name)
-            spans.append((name, tuple(map(place_of, values))))
+            spans.append((name, (place_of(values[0]), place_of(values[1]), place_of(values[2]))))
             true_values.append((true_value, truth is None))
             seen[name] += [*values, true_value]
     parts: dict[str, dict[str, Any]] = {

@@ -66,12 +66,20 @@ def _grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], wid
     from rich.table import Table
     from rich.text import Text
 
-    built = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    built = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, width in zip(columns, widths, strict=True):
         built.add_column(Text(name), justify="right" if name in right else "left", overflow="fold", width=width)
     for row in rows:
         built.add_row(*map(Text, row))
-    return built
+    return _with_title(title, built)
+
+
+def _with_title(title: str, built: Any) -> Any:
+    """Put a title above, as wide as the screen: rich would fold it to the width of the table."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(Text(printable(title)), built) if title else built
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
@@ -103,10 +111,10 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    built = Table(title=title or None, box=box.SIMPLE, title_justify="left", show_header=False, pad_edge=False)
+    built = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     for what, value in pairs:
         built.add_row(Text(printable(what)), Text(printable(str(value))))
-    return built
+    return _with_title(title, built)
 
 
 @contextmanager

@@ -19,9 +19,10 @@ from hedgerow.digits import bound_texts, key_text, number_text
 from hedgerow.errors import printable
 from hedgerow.query.answer import MEANING, Answer, Result
 
-__all__ = ["AnswerTable", "place_of"]
+__all__ = ["AnswerTable", "answer_cells", "place_of"]
 
 _SHOWN = 60
+_UNBOUNDED = "none"
 _BAR = (140, 12)
 
 
@@ -108,11 +109,12 @@ class AnswerTable:
 
     def _lines(self) -> list[list[str]]:
         lines = [
-            [*(printable(key_text(row[key])) for key in self.keys), name, *_cells(row[name])]
+            [*(key_text(row[key]) for key in self.keys), name, *answer_cells(row[name])]
             for _, row in zip(range(_SHOWN), self, strict=False)
             for name in self.aggregates
         ]
-        return [[*map(printable, self.keys), "answer", "lower", "expected", "upper", "std"], *lines]
+        header = [*self.keys, "answer", "lower", "expected", "upper", "std"]
+        return [[printable(cell) for cell in line] for line in (header, *lines)]
 
     def _rest(self) -> list[str]:
         return [f"... {len(self) - _SHOWN:,} more rows"] if len(self) > _SHOWN else []
@@ -124,6 +126,8 @@ class AnswerTable:
         notes = [MEANING] if any(answer.bounded and answer.std for answer in found) else []
         if any(not answer.reached for answer in found):
             notes.append("* bounds that hold, and may be wider than the best ones")
+        if not all(answer.bounded for answer in found):
+            notes.append(f"{_UNBOUNDED}: this answer is an estimate without bounds")
         return notes
 
     def _repr_html_(self) -> str:
@@ -148,11 +152,13 @@ def _align(line: list[str], widths: list[int], left: int) -> list[str]:
     return [cell.ljust(width) if place < left else cell.rjust(width) for place, (cell, width) in enumerate(pairs)]
 
 
-def _cells(answer: Answer) -> list[str]:
+def answer_cells(answer: Answer) -> list[str]:
+    """An answer for a table: lower, expected, upper and std, with a star at bounds that may be wider than the best."""
+    if not answer.bounded:
+        return [_UNBOUNDED, number_text(answer.expected), _UNBOUNDED, number_text(answer.std)]
     spread = "exact" if answer.exact and answer.lower is not None else number_text(answer.std)
     star = "" if answer.reached else "*"
-    texts = bound_texts(answer.lower, answer.expected, answer.upper, exact=answer.exact)
-    lower, expected, upper = map(printable, texts)
+    lower, expected, upper = bound_texts(answer.lower, answer.expected, answer.upper, exact=answer.exact)
     return [lower + star, expected, upper + star, spread]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from hedgerow.digits import bound_texts, key_text, number_text
+from hedgerow.digits import key_text, number_text
 from hedgerow.errors import HedgerowError, counted
+from hedgerow.query.answer import Answer
+from hedgerow.query.answer_table import answer_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,20 +40,22 @@ def answer_lines(result: pa.Table | AnswerTable) -> AnswerLines:
     belonging = {f"{name}_{part}" for name in aggregates for part in ("lower", "upper", "std")}
     keys = [name for name in result.column_names if name not in belonging and name not in aggregates]
     rows = result.to_pylist()
-    # Bounds that are no whole numbers are rounded outwards: an answer itself knows whether it is exact.
-    sure = {name: [answer.exact for answer in result.answers(name)] for name in getattr(result, "aggregates", ())}
+    known = set(getattr(result, "aggregates", ()))
+    answers = {
+        name: result.answers(name) if name in known else [_answer(row, name) for row in rows] for name in aggregates
+    }
     lines = [
-        [*(key_text(row[key]) for key in keys), name, *_cells(row, name, name in sure and sure[name][place])]
+        [*(key_text(row[key]) for key in keys), name, *answer_cells(answers[name][place])]
         for place, row in enumerate(rows)
         for name in aggregates
     ]
     return AnswerLines([*keys, "answer", *COLUMNS], lines, aggregates, rows)
 
 
-def _cells(row: dict[str, Any], name: str, is_sure: bool) -> list[str]:
-    is_exact = (is_sure or row[f"{name}_lower"] == row[f"{name}_upper"]) and row[f"{name}_lower"] is not None
-    spread = "exact" if is_exact else number_text(row[f"{name}_std"])
-    return [*bound_texts(row[f"{name}_lower"], row[name], row[f"{name}_upper"], exact=is_exact), spread]
+def _answer(row: dict[str, Any], name: str) -> Answer:
+    """An answer of a plain table, which does not say more than its numbers."""
+    lower, upper = row[f"{name}_lower"], row[f"{name}_upper"]
+    return Answer(lower, upper, row[name], row[f"{name}_std"], lower == upper)
 
 
 def has_width(row: dict[str, Any], name: str) -> bool:
