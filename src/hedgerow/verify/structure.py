@@ -211,7 +211,7 @@ def _check_texts(release: PublishedRelease) -> None:
             if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policies[name]):
                 raise BrokenPromise(
                     f"'{name}' holds texts that are not in the form of its policy '{policies[name]}': with spaces "
-                    "around them, in other case, or not in Unicode's form NFC."
+                    "around them, signs that nobody sees, in other case, or not in Unicode's form NFC."
                 )
 
 
