@@ -128,3 +128,22 @@ def test_a_node_has_the_ends_of_the_values_below_it(disguised, tmp_path, node, e
     disguised.edit("release", f"s_{end}", [values[n] for n in nodes])
     why = refusal(disguised, tmp_path)
     assert "the ends of the values below it" in why or "lists a value twice" in why
+
+
+def test_what_is_printed_of_a_name_ends_no_line(tmp_path):
+    """A name that clears the screen and says that all is well is spelled out."""
+    name = "pay\x1b[2J\nok  all is well\u202e"
+    table = TABLE.select(["age", "pay"]).rename_columns(["age", name])
+    hr.Mondrian(k=4, l=2).publish(table, hr.Schema(quasi=["age"], sensitive=name)).save(tmp_path / "out")
+    found = verify_bundle(tmp_path / "out")
+    assert str(found).count("\n") == len(found.checks) - 1
+    assert r"pay\x1b[2J\nok  all is well\u202e" in str(found)
+
+
+@pytest.mark.parametrize("name", ["odds of all values", "does not work back from the choice of the groups"])
+def test_a_column_may_be_called_what_was_said_before(tmp_path, name):
+    """Words of earlier versions are read as those of now, on both sides."""
+    table = TABLE.select(["age", "ill"]).rename_columns(["age", name])
+    schema = hr.Schema(quasi=["age"], sensitive=name, texts={name: "exact"})
+    hr.Anatomy(l=2).publish(table, schema).save(tmp_path / "out")
+    verify_bundle(tmp_path / "out")

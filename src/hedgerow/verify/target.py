@@ -47,6 +47,10 @@ __all__ = [
 ]
 
 
+_DEEPEST = 200
+"""Levels of a tree: each group climbs all of them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Nodes of all trees: parent (-1 at a root), weight of the edge above, sum of the weights below, depth, root."""
@@ -86,6 +90,8 @@ def trees_of(release: PublishedRelease) -> Trees:
     if np.bincount(parents[inner], weights[inner].astype(float), minlength=len(parents)).max() >= 2**62:
         raise BrokenPromise("The weights of the table 'target' are too large to be compared.")
     depths, roots = _climb(parents)
+    if depths.max() > _DEEPEST:
+        raise BrokenPromise(f"A tree of the table 'target' is deeper than {_DEEPEST} levels.")
     _check_nodes(table, parents, roots)
     return Trees(parents, weights, totals, depths, roots)
 
@@ -131,12 +137,12 @@ def _ranks(values: pa.Array) -> Ints:
 
 
 def _climb(parents: Ints) -> tuple[Ints, Ints]:
-    """The depth and the root of every node, by climbing from all of them at once."""
-    depths, roots = np.zeros(len(parents), np.int64), np.arange(len(parents))
-    while (higher := parents[roots] >= 0).any():
-        depths[higher] += 1
-        roots[higher] = parents[roots[higher]]
-    return depths, roots
+    """The depth and the root of every node, from the last to the first: parents come after their children."""
+    depths, roots = [0] * len(parents), list(range(len(parents)))
+    for node, parent in reversed(list(enumerate(parents.tolist()))):
+        if parent >= 0:
+            depths[node], roots[node] = depths[parent] + 1, roots[parent]
+    return np.array(depths), np.array(roots)
 
 
 def counts_of(release: PublishedRelease) -> Counts:
