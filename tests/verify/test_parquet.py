@@ -222,7 +222,7 @@ class File:
     def check(self):
         """The sizes of the pages; raises ValueError."""
         content = self.content()
-        return list(parquet._checked_pages(content, parquet._checked_footer(content)))
+        return parquet._checked_pages(content, parquet._checked_footer(content))[0]
 
 
 def coded(values):
@@ -558,7 +558,7 @@ def least_limit(content, rows):
 def test_limits_are_exact():
     """Pages, cells and texts once they are written out: whichever is most."""
     numbers = written(pa.table({"a": pa.array(range(1000), pa.int64())}), use_dictionary=False, compression="none")
-    pages = sum(parquet._checked_pages(numbers, parquet._checked_footer(numbers)))
+    pages = sum(parquet._checked_pages(numbers, parquet._checked_footer(numbers))[0])
     assert least_limit(numbers, 1000) == max(pages, 8000)
     cells = written(pa.table({"a": pa.array([7] * 1000, pa.int64()), "b": pa.array([True] * 1000)}))
     assert least_limit(cells, 1000) == 9000
