@@ -579,6 +579,22 @@ def test_the_limit_that_holds_without_one(monkeypatch):
     assert read_parquet("x", content, rows=1000).num_rows == 1000
 
 
+def test_small_files_are_decoded_once_by_their_very_bytes(monkeypatch):
+    """Not by name or checksum; another number of rows, a lower limit or one other byte is looked at anew."""
+    content = written(pa.table({"a": [1, 2]}))
+    assert read_parquet("x", content, rows=2) is read_parquet("x", bytes(bytearray(content)), rows=2)
+    for forged, rows, limit in ((content, 3, None), (content, 2, 1), (content[:-9] + b"!" + content[-8:], 2, None)):
+        with pytest.raises(BundleError):
+            read_parquet("x", forged, rows=rows, max_bytes=limit)
+    monkeypatch.setattr(parquet, "_SMALL_TABLE", 15)  # below which two numbers are not
+    parquet._read_small.cache_clear()
+    assert read_parquet("x", content, rows=2) is not read_parquet("x", content, rows=2)
+    monkeypatch.undo()
+    large = written(pa.table({"a": ["x" * 1000] * 1000}))
+    assert len(large) < parquet._SMALL_FILE
+    assert read_parquet("x", large, rows=1000) is not read_parquet("x", large, rows=1000)
+
+
 def test_types():
     """The bytes of a cell; none for a type that no release has."""
     sizes = {
