@@ -35,7 +35,7 @@ from hedgerow.release.part_tables import sample_groups
 from hedgerow.release.readme import what_was_done
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
 from hedgerow.verify.holding import hold, open_held
-from hedgerow.verify.manifest import PartsManifest, decode
+from hedgerow.verify.manifest import PartsManifest
 from hedgerow.verify.promise import verify_held
 
 _SUPPRESSED = "Rows were suppressed, so that true answers over the whole table may lie outside bounds about the others."
@@ -57,7 +57,7 @@ def certify_table(
     """
     progress("verifying", 0.0)
     with hold(path) as held:
-        text, manifest = held.manifest, decode(held.manifest)
+        text, manifest = held.manifest, held.decoded
         if isinstance(manifest, PartsManifest):
             whole, checks = read_held(held), verify_held(held).checks
         else:
