@@ -88,6 +88,7 @@ def adjacency(ends: NDArray[np.int32], others: NDArray[np.int32], nodes: int, op
 def _collect(
     ends: NDArray[np.int32], others: NDArray[np.int32], nexts: NDArray[np.int64], neighbours: NDArray[np.int32]
 ) -> None:
+    """Write the other end of each edge into the list of its node: a counting sort."""
     for edge in range(len(ends)):
         node = ends[edge]
         neighbours[nexts[node]] = others[edge]
@@ -130,6 +131,7 @@ def largest_possible(seen_from: Adjacency) -> int:
 def _count(
     offsets: NDArray[np.int64], neighbours: NDArray[np.int32], groups: NDArray[np.int32], last: NDArray[np.int32]
 ) -> int:
+    """Count the edges whose node has an earlier edge into the same group; `last` is the last node seen by group."""
     unsafe = 0
     for node in range(len(offsets) - 1):
         for edge in range(offsets[node], offsets[node + 1]):

@@ -195,6 +195,7 @@ def _visit(
 
 @kernel
 def _add_smallest(values: Ints, offsets: Ints, counts: Ints, scratch: Ints, sums: Ints) -> None:
+    """Write the sum of the `counts[g]` smallest values of each group."""
     for group in range(len(counts)):
         inside = values[offsets[group] : offsets[group + 1]]
         sums[group] = _smallest_sum(inside, len(inside), counts[group], scratch)

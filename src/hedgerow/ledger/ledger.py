@@ -110,7 +110,16 @@ class Ledger:
         return self.contents.entries
 
     def overlaps(self, source: object) -> list[Overlap]:
-        """Return which earlier releases hold rows of this table."""
+        """Return which earlier releases hold rows of this table.
+
+        >>> import tempfile, hedgerow as hr
+        >>> table = {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release = hr.Anatomy(l=2).publish(
+        ...         table, hr.Schema(quasi="age", sensitive="pay"), ledger=f"{folder}/ledger.json")
+        ...     [found.rows for found in hr.Ledger.open(f"{folder}/ledger.json").overlaps(table)]
+        [4]
+        """
         return self._overlaps(_hashes(source))
 
     def check(self, source: object, *, again: bool = False, series: str | None = None) -> None:

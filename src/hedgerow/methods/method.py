@@ -89,6 +89,11 @@ class Method(ABC):
 
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
         anyone who learns the seed; such a release is stamped and not written without an explicit flag.
+
+        >>> import hedgerow as hr
+        >>> table = {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}
+        >>> hr.Anatomy(l=2).publish(table, hr.Schema(quasi="age", sensitive="pay"))
+        Release(Anatomy, separated: 4 rows, 2 groups; sensitive: pay)
         """
         from hedgerow.schema import Schema
         from hedgerow.verify import verify_once

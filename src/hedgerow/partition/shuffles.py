@@ -128,6 +128,7 @@ def _copy_pieces(
     nexts: NDArray[np.int64],
     dealt: NDArray[np.int32],
 ) -> None:
+    """Append the rows of each piece to the rows of its group."""
     for piece in range(len(groups)):
         group = groups[piece]
         for position in range(piece_starts[piece], piece_starts[piece + 1]):

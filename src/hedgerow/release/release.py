@@ -69,6 +69,12 @@ class Release:
 
         `estimate="learned"` adds an estimate from correlations between known and hidden columns, for one COUNT, SUM or
         AVG.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> print(release.ask("SELECT avg(pay) FROM release WHERE age = 30"))
+        between 10 and 20, expected 15 ± 5 over fair assignments
         """
         from hedgerow import query
 
@@ -79,6 +85,12 @@ class Release:
         """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std.
 
         `tables` are tables of one's own that the question joins on known columns: frames or files, by name.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> release.sql("SELECT sum(pay) AS total FROM release WHERE age <> 41").to_arrow().to_pylist()
+        [{'total': 65.0, 'total_lower': 60, 'total_upper': 70, 'total_std': 5.0}]
         """
         from hedgerow import query
 
@@ -93,14 +105,29 @@ class Release:
 
     @within_limits
     def connect(self, engine: str = "arrays", *, schema: str | None = None) -> Session:
-        """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema."""
+        """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> with release.connect("duckdb") as session:
+        ...     print(session.ask("SELECT max(pay) FROM release"))
+        40 (exact)
+        """
         from hedgerow import query
 
         return query.connect(self, engine, schema=schema)
 
     @within_limits
     def verify(self) -> Verification:
-        """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
+        """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> release.verify().checks[1]
+        '4 rows published, 0 suppressed, 4 came in'
+        """
         from hedgerow.release.bundle import PartedTables
         from hedgerow.verify import verify
 
@@ -120,6 +147,15 @@ class Release:
 
         A release that was recorded in a ledger is confirmed there. `rows_per_part` writes it in parts of whole groups
         of about so many rows; `help` then says what the help tables hold: "all", "sums" alone, or "none".
+
+        >>> import os, tempfile
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release.save(f"{folder}/out")
+        ...     sorted(os.listdir(f"{folder}/out"))
+        ['README.md', 'help.parquet', 'index.html', 'manifest.json', 'release.parquet']
         """
         from hedgerow.query import help_table
         from hedgerow.release.bundle import checksum, write

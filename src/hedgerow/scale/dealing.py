@@ -162,6 +162,7 @@ def draw_tables(counts: Ints, sizes: Ints, *, keys: Keys = system_keys) -> Ints:
 
 @kernel
 def _fill(counts: Ints, sizes: Ints, keys: NDArray[np.uint64], table: Ints) -> None:
+    """Draw `sizes[i]` items without replacement for each line i, and write how many of each kind it gets."""
     drawn = 0
     for line in range(len(sizes)):
         wanted, total = sizes[line], np.int64(0)

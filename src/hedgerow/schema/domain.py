@@ -34,6 +34,9 @@ class Domain:
 
     `low`, `high` and `step` belong to numbers and dates (the step of dates is in days), `listed` to the other kinds.
     A bound that is None is open; an empty `listed` allows any value.
+
+    >>> Domain.numeric(0, 10, step=5).values(), Domain.ordered(["low", "high"]).values()
+    ((0, 5, 10), ('low', 'high'))
     """
 
     kind: Kind

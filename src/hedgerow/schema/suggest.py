@@ -104,7 +104,13 @@ class _Column:
 
 
 def suggest(table: Table) -> list[Suggestion]:
-    """Propose a role for every column of a table, in the table's order."""
+    """Propose a role for every column of a table, in the table's order.
+
+    >>> from hedgerow.table import read_table
+    >>> table = read_table({"name": ["a", "b"], "age": [30, 31], "salary": [1, 2]})
+    >>> [(each.column, str(each.role)) for each in suggest(table)]
+    [('name', 'identifier'), ('age', 'quasi'), ('salary', 'sensitive')]
+    """
     return [_suggest_one(table, name) for name in table.names]
 
 

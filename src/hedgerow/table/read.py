@@ -26,6 +26,9 @@ def read_table(source: object, **options: Any) -> Table:
 
     Types afterwards: bool, int64, float64, decimal128, string, date32, timestamp[us]. NaN is missing, -0.0 is 0.0,
     infinite numbers and nested columns are refused, instants with a time zone are given in UTC, indexes are dropped.
+
+    >>> read_table({"age": [30, 31], "pay": [10, 20]})
+    Table(2 rows; age: int64, pay: int64)
     """
     if isinstance(source, str | PathLike):
         return read_file(source, **options)
