@@ -67,6 +67,8 @@ def test_an_exact_answer_is_written_with_all_digits():
     """What is called exact is not rounded to six digits, and stands there three times alike."""
     assert bound_texts(1234567.25, 1234567.25, 1234567.25, exact=True) == ("1,234,567.25",) * 3
     assert bound_texts(0.3333333333333333, 1 / 3, 0.33333333333333337, exact=True) == ("0.333333333333333",) * 3
+    assert bound_texts(36.92798913043474, 36.9, 36.92798913043482, exact=True) == ("36.927989130435",) * 3
+    assert bound_texts(36.927989130431, 36.9, 36.927989130439, exact=True) == ("36.9279891304",) * 3
     assert bound_texts(None, None, None, exact=True) == ("NULL",) * 3
 
 

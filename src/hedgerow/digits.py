@@ -1,7 +1,7 @@
 """Numbers as people read them: few digits, and bounds rounded outwards, so that what is printed holds as well.
 
-A lower bound is rounded down and an upper bound up. An answer that is called exact is written with the 15 digits that
-a float has for sure, and whole numbers keep all of theirs. A key is a name, not a quantity: it is written as it is.
+A lower bound is rounded down and an upper bound up. An answer that is called exact is written with up to the 15 digits
+that a float has for sure, and whole numbers keep all of theirs. A key is a name, not a quantity: it is written as it is.
 """
 
 from __future__ import annotations
@@ -34,10 +34,11 @@ def upper_text(value: object, digits: int = _ALL, *, mark: str = "") -> str:
 
 
 def bound_texts(lower: Any, expected: Any, upper: Any, *, exact: bool) -> tuple[str, str, str]:
-    """Write an answer for a table: six digits, or all where it is exact, and then the same three times."""
-    if exact and lower is not None:
-        text = number_text(lower if lower == upper else expected, _ALL)
-        return text, text, text
+    """Write an answer for a table: six digits, or where it is exact all on which its bounds agree, three times."""
+    if exact:
+        for digits in range(_ALL, _FEW - 1, -1):
+            if (text := number_text(lower, digits)) == number_text(upper, digits):
+                return text, text, text
     return lower_text(lower, _FEW, mark=","), number_text(expected), upper_text(upper, _FEW, mark=",")
 
 
