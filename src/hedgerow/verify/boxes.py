@@ -81,7 +81,7 @@ def _check_box(look: _Look, name: str, box: BoxColumns) -> bool:
     if gaps.any() and release.made.missing.get(name, "value") != "value":
         raise BrokenPromise(f"'{name}' has missing values, which its policy rules out.")
     if box.set in parts:
-        numbers, sets = _heads(table, box.set, starts), listed.get(name, _NO_SETS)
+        numbers, sets = _heads(table, box.set, starts), listed[name]
         _check_sets(name, sets, numbers, gaps)
         places = pc.index_in(numbers, value_set=pa.array(sets.numbers))
         texts, boxes = _set_texts(sets).take(places), numbers.to_pylist
@@ -141,9 +141,6 @@ def _label(text: str | None, gap: bool) -> str:
     return "missing" if text is None else f"{text} or missing" if gap else text
 
 
-_NO_SETS = _ListedSets(np.empty(0, np.int32), np.empty(0, np.int64), pa.array([], pa.string()))
-
-
 def _set_texts(sets: _ListedSets) -> pa.Array:
     """The label that each set has: its value, or the first of its values."""
     shown = np.minimum(sets.sizes, _MOST_LISTED)
@@ -165,7 +162,8 @@ def _listed_sets(release: PublishedRelease, names: set[str]) -> dict[str, _Liste
     if not set(sets.column("column").unique().to_pylist()) <= names:
         raise BrokenPromise("Sets are listed for a column that is not published as sets.")
     ascending = sets.sort_by([(name, "ascending") for name in ("column", "set", "value")]).combine_chunks()
-    found, first = {}, 0
+    none = _ListedSets(np.empty(0, np.int32), np.empty(0, np.int64), pa.nulls(0, pa.string()))
+    found, first = dict.fromkeys(names, none), 0
     for column in ascending.column("column").value_counts().to_pylist():
         mine = ascending.slice(first, column["counts"])
         numbers, sizes = np.unique(mine.column("set").to_numpy(), return_counts=True)

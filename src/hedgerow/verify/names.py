@@ -111,18 +111,18 @@ def text_in_form(text: str, policy: str = "trimmed") -> str:
     """One text in the form that a policy asks for."""
     if policy == "exact":
         return text
-    found = _trimmed(text)
+    found = _trim(text)
     # Folding may take a letter apart, and putting it together again may give one that folds once more.
-    while policy == "folded" and (folded := _trimmed(found.casefold())) != found:
+    while policy == "folded" and (folded := _trim(found.casefold())) != found:
         found = folded
     return found
 
 
-def _trimmed(text: str) -> str:
-    return " ".join(_composed(text.translate(_UNSEEN)).split())
+def _trim(text: str) -> str:
+    return " ".join(_compose(text.translate(_UNSEEN)).split())
 
 
-def _composed(text: str) -> str:
+def _compose(text: str) -> str:
     """Unicode's form NFC; Python sorts the marks of one letter by insertion, so very many are sorted before."""
     if len(text) > _LONG and not unicodedata.is_normalized("NFC", text):
         runs = groupby(text, lambda sign: unicodedata.combining(sign) > 0)
