@@ -16,7 +16,7 @@ import pickle
 import sys
 import tempfile
 import types
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
@@ -89,7 +89,7 @@ def _length(argument: object) -> int:
     """How many elements an argument has; a (named) tuple of arrays as many as its longest."""
     if isinstance(argument, tuple):
         return max(map(_length, argument), default=0)
-    return len(argument) if isinstance(argument, Sized) else 0
+    return len(argument) if hasattr(argument, "__len__") else 0
 
 
 def _with_compiled_callees(function: Any) -> Any:

@@ -50,7 +50,7 @@ from hedgerow.utility.measures import ncp
 from hedgerow.utility.risk import JOURNALIST, PROSECUTOR, AttributeRisk, ClassRisk
 from hedgerow.utility.summary import ReleaseSummary, published_risk, summarize
 from hedgerow.verify.holding import hold, open_held
-from hedgerow.verify.manifest import PartsManifest, decode
+from hedgerow.verify.manifest import PartsManifest
 from hedgerow.verify.promise import verify_held
 
 _SUPPRESSED = "Rows were suppressed, so that true answers over the whole table may lie outside bounds about the others."
@@ -72,7 +72,7 @@ def certify_table(
     """
     progress("verifying", 0.0)
     with hold(path) as held:
-        text, manifest = held.manifest, decode(held.manifest)
+        text, manifest = held.manifest, held.decoded
         if isinstance(manifest, PartsManifest):
             whole, checks = read_held(held), verify_held(held).checks
         else:

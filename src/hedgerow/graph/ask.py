@@ -73,7 +73,7 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
         if estimate == "learned":
             from hedgerow.graph.learned_estimate import learn
 
-            return replace(found.answer, learned=learn(*engine.ends(aggregate), found.answer))
+            return replace(found.answer, learned=learn(*engine.ends(aggregate), release.ends, found.answer))
         return found.answer
     if estimate == "learned":
         raise QueryError("a learned estimate is for one COUNT; ask for others without it")

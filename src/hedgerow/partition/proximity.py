@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.cores import cores
+from hedgerow.cores import cores, on_cores
 from hedgerow.criteria.proximity import Reach, require_proximity
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.parameters import read_whole
@@ -83,8 +83,7 @@ def _sort_rows(
         # Narrow first: rows come in random order, and half as wide a column is nearer to the processor.
         np.take(quasi[place].astype(kind), rows, out=points[place], mode="clip")
 
-    with ThreadPoolExecutor(cores()) as pool:
-        list(pool.map(gather, range(len(quasi))))
+    on_cores(gather, range(len(quasi)), rows=len(rows))
     return Sorted(points, np.take(sensitive, rows), rows)
 
 
@@ -102,6 +101,9 @@ def _grow_in_threads(table: Sorted, rules: NeighbourRules, labels: NDArray[np.in
         grow_all(table, rules, scratch, lo, hi, most, labels)
         return []
 
+    if len(labels) <= _SUBTREE:
+        work(0, len(labels), len(labels))
+        return
     with ThreadPoolExecutor(cores()) as pool:
         pending: set[Future[list[tuple[int, int, int]]]] = {pool.submit(work, 0, len(labels), len(labels))}
         while pending:

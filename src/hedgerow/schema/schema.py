@@ -82,7 +82,8 @@ class Schema:
 
     A single name may stand for a list of one. By name alone: `weight` and `cluster`, one column each; `domains` and
     `hierarchies` by column; `missing`, one policy for all columns or a policy per column; `texts` by column: "trimmed"
-    (Unicode's form NFC, no spaces around: the default of sensitive texts), "folded" (case ignored, too) or "exact".
+    (Unicode's form NFC, no spaces around, no invisible characters: the default of sensitive texts), "folded" (case
+    ignored, too) or "exact".
 
     >>> schema = Schema(quasi=["age", "sex"], sensitive="pay", missing={"pay": "suppress"})
     >>> str(schema.roles["pay"]), schema.missing_policy("pay")

@@ -28,11 +28,11 @@ import pyarrow.csv as arrow_csv
 
 from hedgerow.errors import InputError, counted
 from hedgerow.table.checks import BLANKS, attempt, read_bytes
-from hedgerow.table.dialect import Dialect, find_dialect, record, to_utf8
+from hedgerow.table.dialect import Dialect, find_dialect, record, text_behind_quote, to_utf8
 from hedgerow.table.flat import flatten
 from hedgerow.table.options import ReadOptions, read_options, require_columns
 from hedgerow.table.table import Table
-from hedgerow.table.typed import MISSING, has_decimals, is_number_text, type_declared, type_texts
+from hedgerow.table.typed import MISSING, has_decimals, is_number_text, may_have_thousands, type_declared, type_texts
 from hedgerow.table.write import unescape, unescape_name
 
 __all__ = ["Dialect", "find_dialect", "read_csv", "to_utf8"]
@@ -81,6 +81,9 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
         if table.arrow.schema.field(name).type == pa.string() and not before.equals(after)
     }
     reading = _reading(dialect, asked, sign, _encoding(data, text))
+    doubtful = [name for name, one in zip(names, texts, strict=True) if may_have_thousands(one)]
+    if doubtful and asked.decimal is None and dialect.delimiter != "," and sign == ".":
+        reading["decimal"] = f". (if it separates thousands in '{doubtful[0]}': --decimal , --thousands .)"
     if asked.header and _has_no_header(dialect.names, cells):
         reading["header"] = "the first line, as declared, though it looks like a row: --no-header"
     return replace(table, untrimmed=spaced, reading=reading)
@@ -153,6 +156,7 @@ def _cells(text: bytes, dialect: Dialect) -> pa.Table:
     if cells.num_rows == 0:  # a lone byte-order mark after the header is no row either
         raise InputError(_NO_ROWS)
     _check_closed(text, cells, dialect.quote)
+    _check_quoted(text, cells, dialect)
     return cells
 
 
@@ -255,6 +259,24 @@ def _check_closed(text: bytes, cells: pa.Table, quote: str) -> None:
     last = cells.column(cells.num_columns - 1)[-1].as_py() or ""
     if quote and text.count(quote.encode()) % 2 and ("\n" in last or "\r" in last):
         raise InputError(_OPEN)
+
+
+def _check_quoted(text: bytes, cells: pa.Table, dialect: Dialect) -> None:
+    """Refuse quotes that Arrow would read as part of a cell, or drop: text behind a closing one, blanks before one."""
+    if not dialect.quote or dialect.quote.encode() not in text:
+        return
+    if (place := text_behind_quote(text, dialect)) is not None:
+        raise InputError(
+            f"Line {len(text[:place].splitlines())} has text behind a closing quote; a quote inside of a quoted cell "
+            "is written twice, and no backslash makes it part of the cell."
+        )
+    blank = rf"\A[{BLANKS}]+{dialect.quote}"
+    for name, column in zip(dialect.names, cells.columns, strict=True):
+        if any(pc.any(pc.match_substring_regex(chunk.dictionary, blank)).as_py() for chunk in column.chunks):
+            raise InputError(
+                f"Column '{name}' has a blank before a quote; remove the blank, or declare that there are no quotes "
+                "(quote = none) if it belongs to the text."
+            )
 
 
 def _read_column(cells: pa.ChunkedArray, texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:

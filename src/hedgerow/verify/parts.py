@@ -26,7 +26,7 @@ from hedgerow.exact import DecimalGrid
 from hedgerow.verify.boxes import check_names
 from hedgerow.verify.frequency import note_rare
 from hedgerow.verify.help import check_help, grids_of
-from hedgerow.verify.manifest import PartsManifest, decode, release_of
+from hedgerow.verify.manifest import PartsManifest, release_of
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.shape import check_shape
 from hedgerow.verify.structure import FORMS, group_starts, layout_of
@@ -75,7 +75,7 @@ class PartsBundle:
     @staticmethod
     def of(bundle: Held, *, max_bytes: int | None = None) -> PartsBundle:
         """Decode what the manifest says of the parts; raise BundleError unless it is a list of files of parts."""
-        manifest = decode(bundle.manifest)
+        manifest = bundle.decoded
         assert isinstance(manifest, PartsManifest)
         numbers = range(len(manifest.parts))
         tables = tuple(name for name in (*PARTED, "help") if part_file(name, 0) in manifest.files)
@@ -269,11 +269,10 @@ def _check_named(parts: PartsBundle, whole: Whole) -> None:
     """Names that the owner gave to intervals are the same in all parts."""
     if not layout_of(release_of(parts.manifest, {})).has_boxes:
         return
-    for name in parts.manifest.columns.quasi:
-        if f"'{name}'" in whole.named:
-            names: dict[object, str | None] = {}
-            for number in range(len(parts)):
-                check_names(parts.read(number)[0], name, names)
+    named: dict[str, dict[object, str | None]]
+    named = {name: {} for name in parts.manifest.columns.quasi if f"'{name}'" in whole.named}
+    for number in range(len(parts)) if named else ():
+        check_names(parts.read(number)[0], named)
 
 
 def concat_parts(parts: PartsBundle) -> PublishedRelease:
