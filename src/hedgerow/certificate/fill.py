@@ -114,7 +114,7 @@ def _tex(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedFacts:
     """What is derived from a verified bundle in one way for tables and in another for graphs."""
 
     what: Literal["table", "graph"]
@@ -131,7 +131,7 @@ class Derived:
     measures: tuple[Measure, ...] = ()
 
 
-def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derived: Derived) -> Certificate:
+def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derived: DerivedFacts) -> Certificate:
     """Fill a certificate: of the manifest's bytes `text`, of what it says, and of what was derived."""
     promise = manifest.guarantee
     mark = BundleMark(

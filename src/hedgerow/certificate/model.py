@@ -135,7 +135,7 @@ class TrueAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     near: float | None = None
 
 
-class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EarlierRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Another release in the owner's ledger that holds some of the same rows: together they may reveal more."""
 
     id: str
@@ -165,7 +165,7 @@ class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     skipped: dict[str, str] = {}
     answers: tuple[TrueAnswers, ...] = ()
     measures: tuple[Measure, ...] = ()
-    ledger: tuple[Earlier, ...] | None = None
+    ledger: tuple[EarlierRelease, ...] | None = None
     note: str = ""
 
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.attack.report import MOST_ATTACKED, sampled_words
-from hedgerow.certificate.fill import Derived, Progress, fill, group_sizes
+from hedgerow.certificate.fill import DerivedFacts, Progress, fill, group_sizes
 from hedgerow.certificate.model import (
     Certificate,
     GroupSizes,
@@ -84,7 +84,7 @@ def certify_table(
     progress("attacking", 0.2)
     risks = published_risks(release)
     progress("asking", 0.3)
-    derived = Derived(
+    derived = DerivedFacts(
         what="table",
         done=what_was_done(whole) + note,
         counts={

@@ -25,15 +25,15 @@ from hedgerow.graph.adjacency import adjacency, count_unsafe
 from hedgerow.graph.answer import GraphAnswer, GraphBounds, stack_bounds
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
-from hedgerow.graph.edge_rows import EdgeRows, EdgeTicks, Marks, ticks_of_column
+from hedgerow.graph.edge_rows import EdgeMarks, EdgeRows, EdgeTicks, ticks_of_column
 from hedgerow.graph.entity_sums import EndValues, average_at_ends, largest_at_ends, sum_at_ends
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import Links, count_ends, count_links, count_paths, links_by_group
 from hedgerow.graph.question import (
     ENDS,
+    EndCondition,
     GraphAggregate,
     GraphQuestion,
-    Where,
     bind_question,
     degree_name,
     read_question,
@@ -188,7 +188,7 @@ class _Engine:
         rows = side.entities.num_rows
         return values(expression, _arrays(side, end, columns_of(expression), is_node=kind == "nodes"), rows)
 
-    def select(self, end: str, where: Where, cell: _GraphCell) -> Selected:
+    def select(self, end: str, where: EndCondition, cell: _GraphCell) -> Selected:
         """Apply what a question asks of one end."""
         side = self.sides[self.places[end]]
         marks = []
@@ -261,7 +261,7 @@ class _Engine:
         found = GraphBounds(extent, kind, is_ratio=item.function == "avg", is_reached=is_reached)
         return _in_units(found, item.function, ticks)
 
-    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> GraphBounds:
+    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: EdgeMarks, kind: int) -> GraphBounds:
         """Aggregate a column of the entities at one end."""
         assert item.value is not None
         near, far = chosen[item.end], chosen["left" if item.end == "right" else "right"]
@@ -290,7 +290,7 @@ class _Engine:
         bounds = GraphBounds(found, kind, is_ratio=item.function == "avg", is_reached=is_reached)
         return _in_units(bounds, item.function, ticks)
 
-    def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
+    def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: EdgeMarks) -> Links:
         """COUNT(DISTINCT end) over the edges that count certainly, and over those that may."""
         if marks.is_all:
             return count_joined(counted, other)

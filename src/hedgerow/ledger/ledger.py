@@ -203,7 +203,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class SeriesMemory:
     """Person `persons[i]` (a keyed hash, ascending) has signature `owners[i]`.
 
     Signature s is the set of values `values[offsets[s]:offsets[s + 1]]`.
@@ -216,22 +216,22 @@ class Memory:
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
+class StoredMemory:
     """A memory as it was read, and a checksum to notice changes of the file."""
 
-    memory: Memory | None = None
+    memory: SeriesMemory | None = None
     sha256: str = ""
 
 
-def read_memory(path: Path, series: str) -> Remembered:
+def read_memory(path: Path, series: str) -> StoredMemory:
     """Read what is remembered of a series; nothing, if this is its first release."""
     file = _file(path, series)
     if not file.exists():
-        return Remembered()
+        return StoredMemory()
     try:
         content = file.read_bytes()
         table = pq.read_table(pa.BufferReader(content))
-        return Remembered(_decode(table), hashlib.sha256(content).hexdigest())
+        return StoredMemory(_decode(table), hashlib.sha256(content).hexdigest())
     except (OSError, pa.ArrowException, KeyError):
         raise BundleError(
             f"The memory of earlier releases beside the ledger '{path.name}' cannot be read; restore it from a copy, "
@@ -239,7 +239,7 @@ def read_memory(path: Path, series: str) -> Remembered:
         ) from None
 
 
-def write_memory(path: Path, series: str, memory: Memory, before: Remembered) -> None:
+def write_memory(path: Path, series: str, memory: SeriesMemory, before: StoredMemory) -> None:
     """Replace what is remembered, unless another release did so since it was read; hold the lock."""
     if read_memory(path, series).sha256 != before.sha256:
         raise BundleError("Another release of this series was recorded meanwhile; publish again, after it.")
@@ -252,7 +252,7 @@ def _file(path: Path, series: str) -> Path:
     return folder_of(path) / f"{MEMORY}{series}.parquet"
 
 
-def _encode(memory: Memory) -> pa.Table:
+def _encode(memory: SeriesMemory) -> pa.Table:
     """One row per signature: its values and the people who have it."""
     order = np.argsort(memory.owners, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(memory.owners, minlength=len(memory.offsets) - 1)))
@@ -261,13 +261,13 @@ def _encode(memory: Memory) -> pa.Table:
     return pa.table({"values": values, "persons": persons})
 
 
-def _decode(table: pa.Table) -> Memory:
+def _decode(table: pa.Table) -> SeriesMemory:
     values, persons = (table.column(name).combine_chunks() for name in ("values", "persons"))
     hashes = persons.flatten().to_numpy()
     owners = np.repeat(np.arange(len(persons), dtype=np.int32), persons.value_lengths().to_numpy())
     order = np.argsort(hashes)
     offsets = np.append(0, np.cumsum(values.value_lengths().to_numpy()))
-    return Memory(hashes[order], owners[order], offsets, values.flatten())
+    return SeriesMemory(hashes[order], owners[order], offsets, values.flatten())
 
 
 @dataclass(frozen=True)
@@ -305,8 +305,8 @@ class PendingEntry:
     again: bool
     ledger: Ledger
     series: str | None = None
-    before: Remembered = field(default_factory=Remembered)
-    memory: Memory | None = None
+    before: StoredMemory = field(default_factory=StoredMemory)
+    memory: SeriesMemory | None = None
 
     @classmethod
     def open(cls, ledger: Ledger, hashes: RowHashes, schema: Schema, *, again: bool, series: bool) -> PendingEntry:

@@ -26,7 +26,7 @@ from hedgerow.exact import as_fraction
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.robust_odds import check_grouped, check_odds, groups_in_which_one_stands_out
+from hedgerow.methods.robust_odds import check_grouped, check_odds, groups_above_limit
 from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
 from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release, Rows
@@ -192,7 +192,7 @@ class Robust(Method):
 
     def _find_broken(self, candidates: RobustRows, labels: NDArray[np.int32], r: Fraction) -> NDArray[np.bool_]:
         grouped, criterion = _group_rows(candidates, labels), Robustness(r, self.model)
-        return groups_in_which_one_stands_out(candidates.knowledge, grouped, candidates.member, criterion)
+        return groups_above_limit(candidates.knowledge, grouped, candidates.member, criterion)
 
     def _say_reached(
         self, candidates: RobustRows, limit: Fraction, criterion: Robustness, prepared: Prepared, progress: Progress

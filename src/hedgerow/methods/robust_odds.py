@@ -39,7 +39,7 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
 
 def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness) -> str:
     """The same for rows that are sorted by group."""
-    if broken := int(groups_in_which_one_stands_out(knowledge, grouped, member, criterion).sum()):
+    if broken := int(groups_above_limit(knowledge, grouped, member, criterion).sum()):
         raise BrokenPromise(
             f"In {counted(broken, 'group')} somebody has a protected value with more than {1 / criterion.r}."
         )
@@ -50,7 +50,7 @@ def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np
     )
 
 
-def groups_in_which_one_stands_out(
+def groups_above_limit(
     knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness
 ) -> NDArray[np.bool_]:
     """Return for each group whether somebody in it has a protected value with more than 1/r."""

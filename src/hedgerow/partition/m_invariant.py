@@ -37,7 +37,7 @@ from hedgerow.randomness import Keys, system_keys
 
 
 @dataclass(frozen=True, eq=False)
-class Invariant:
+class InvariantGroups:
     """The group and the signature of each row, all signatures, and which groups get which counterfeits."""
 
     labels: Codes
@@ -55,7 +55,7 @@ def m_invariant(
     m: int,
     near: NDArray[np.uint64] | None = None,
     keys: Keys = system_keys,
-) -> Invariant:
+) -> InvariantGroups:
     """Put rows into groups; `known` is the signature of each row's person, -1 for newcomers.
 
     `signatures` are those of earlier releases. `near` numbers the rows so that near rows have near numbers.
@@ -147,7 +147,7 @@ def split_buckets(
     *,
     near: NDArray[np.uint64] | None = None,
     keys: Keys = system_keys,
-) -> Invariant:
+) -> InvariantGroups:
     """Give newcomers their signatures, fill every bucket with counterfeits, and deal it to its groups."""
     signatures = buckets.signatures
     owners = known.copy()
@@ -178,7 +178,7 @@ def split_buckets(
     real = slots >= 0
     labels[slots[real]] = number[real]
     fakes = np.repeat(signatures.members, sizes)[~real]
-    return Invariant(labels, owners, signatures, number[~real], fakes)
+    return InvariantGroups(labels, owners, signatures, number[~real], fakes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,7 +74,7 @@ def proximity_split(
 
 def _sort_rows(
     quasi: NDArray[np.int32], most_codes: int, sensitive: NDArray[np.int32], rows: NDArray[np.int32]
-) -> Sorted:
+) -> SortedRows:
     """The rows in order of their sensitive values, their codes in 16 bits where they fit."""
     kind = np.dtype(np.uint16 if most_codes <= 1 << 16 else np.int32)
     points = np.empty(quasi.shape, kind)
@@ -84,10 +84,10 @@ def _sort_rows(
         np.take(quasi[place].astype(kind), rows, out=points[place], mode="clip")
 
     on_cores(gather, range(len(quasi)), rows=len(rows))
-    return Sorted(points, np.take(sensitive, rows), rows)
+    return SortedRows(points, np.take(sensitive, rows), rows)
 
 
-def _grow_in_threads(table: Sorted, rules: NeighbourRules, labels: NDArray[np.int32]) -> None:
+def _grow_in_threads(table: SortedRows, rules: NeighbourRules, labels: NDArray[np.int32]) -> None:
     """Split large runs one by one, hand their parts to a pool, and let each thread finish the small ones alone."""
     # Every column's cut is weighed in every column, so many columns make even a few rows worth compiling for.
     small = len(labels) * max(1, len(rules.starts) ** 2 // _FEW_COLUMNS) <= SMALL
@@ -118,7 +118,7 @@ _FEWEST = 16  # rows below which a part has bins as if it had so many
 _STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
 
 
-class Sorted(NamedTuple):
+class SortedRows(NamedTuple):
     """Rows by sensitive value: codes of the quasi-identifiers, a line a column; sensitive codes; row numbers."""
 
     points: NDArray[Any]
@@ -155,7 +155,7 @@ class NeighbourBuffers(NamedTuple):
     covers: Ints
 
 
-def buffers_for(table: Sorted, rules: NeighbourRules, rows: int) -> NeighbourBuffers:
+def buffers_for(table: SortedRows, rules: NeighbourRules, rows: int) -> NeighbourBuffers:
     """Working memory for a run of `rows` rows."""
     columns = len(rules.starts)
     widths = np.diff(np.append(rules.starts, len(rules.places)))
@@ -181,7 +181,7 @@ def buffers_for(table: Sorted, rules: NeighbourRules, rows: int) -> NeighbourBuf
 
 @kernel
 def grow(
-    table: Sorted,
+    table: SortedRows,
     rules: NeighbourRules,
     scratch: NeighbourBuffers,
     lo: int,
@@ -208,7 +208,7 @@ def grow(
 
 
 @kernel
-def split(table: Sorted, rules: NeighbourRules, scratch: NeighbourBuffers, lo: int, hi: int, most: int) -> int:
+def split(table: SortedRows, rules: NeighbourRules, scratch: NeighbourBuffers, lo: int, hi: int, most: int) -> int:
     """Divide a run by the cut of least loss whose parts can both be dealt; return the border, or -1.
 
     `most` is at least the run's largest cover; `scratch.covers` is at least those of the parts afterwards.
@@ -329,7 +329,7 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: NeighbourBu
 
 
 @kernel
-def _write_back(table: Sorted, scratch: NeighbourBuffers, lo: int, hi: int) -> None:
+def _write_back(table: SortedRows, scratch: NeighbourBuffers, lo: int, hi: int) -> None:
     """Put a divided run where it came from, column by column."""
     order = scratch.order[: hi - lo]
     table.codes[lo:hi] = scratch.codes[: hi - lo]
@@ -381,7 +381,7 @@ def is_crowded(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDArray
 
 
 @kernel
-def _deal(table: Sorted, rules: NeighbourRules, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
+def _deal(table: SortedRows, rules: NeighbourRules, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
     """Deal a run in turn, so that no two rows of a group are near each other.
 
     As many groups as the largest cover are enough, and a run that is not crowded is a group as it is. As many as there

@@ -37,7 +37,7 @@ from hedgerow.scale.spark_tasks import (
     GatherWork,
     RunWork,
     ScatterWork,
-    Share,
+    TaskCounts,
     add_tasks,
     shares_of,
 )
@@ -81,7 +81,7 @@ class ClusterEngine(ScaleEngine):
         self._session: Any = frame.sparkSession
         self._progress = progress
         self._rows: int | None = None
-        self._seen: dict[int, Share] = {}
+        self._seen: dict[int, TaskCounts] = {}
         self._scattered: ScatterWork | None = None
         self._stop = stop
         self._most = self.block_rows = block_rows
@@ -177,12 +177,12 @@ class ClusterEngine(ScaleEngine):
             for row in found.toLocalIterator(prefetchPartitions=True):
                 yield pickle.loads(row[0])
 
-    def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, Share]:
+    def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, TaskCounts]:
         work = FoldWork(coder, count)
         with self._fix_settings(), plain_errors():
             return shares_of(self._select(coder.names).mapInArrow(work, "task int, share binary").toArrow())
 
-    def _tallies(self, coder: Coder, placing: Placing) -> dict[int, Share]:
+    def _tallies(self, coder: Coder, placing: Placing) -> dict[int, TaskCounts]:
         """How many rows of each class every task has: from what was counted, or else by a pass."""
         by, size = placing.classify, len(placing.left)
         if not isinstance(by, ColumnClass) or not all(

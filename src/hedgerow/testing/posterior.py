@@ -32,7 +32,7 @@ from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from hedgerow.testing.posterior_draws import Uncountable, sum_chances
 from hedgerow.testing.posterior_promise import Secret, Verdict, of_values, promise_of
-from hedgerow.testing.posterior_view import ReleaseView, Shown
+from hedgerow.testing.posterior_view import ReleaseView, ShownGroup
 from hedgerow.testing.posterior_worlds import (
     AuditSetup,
     Likelihoods,
@@ -206,7 +206,9 @@ class _Places:
         self.suppressed = _suppressed_group(view, next(iter(weights)))
         # Whose open columns were replaced may be any published row; where they were not, such a row was suppressed.
         elsewhere = [self.suppressed] if view.tells_values else list(view.groups)
-        self.homes: list[list[Shown]] = [[view.groups[home] for home in view.homes(row)] or elsewhere for row in rows]
+        self.homes: list[list[ShownGroup]] = [
+            [view.groups[home] for home in view.homes(row)] or elsewhere for row in rows
+        ]
         self.chances = [self._chances(row) for row in range(len(rows))]
 
     def _chances(self, row: int) -> dict[Secret, Fraction]:
@@ -242,16 +244,16 @@ class _Places:
         )
 
 
-def _suppressed_group(view: ReleaseView, world: World) -> Shown:
+def _suppressed_group(view: ReleaseView, world: World) -> ShownGroup:
     """Rows that are in no published group, and the values that they have among them: those that were not published."""
     left = Counter(secret[0] for secret in world)
     for group in view.groups:
         left.subtract(group.values)
     values = tuple((+left).elements())
-    return Shown(len(values), (), values)
+    return ShownGroup(len(values), (), values)
 
 
-def _together(one: Shown, other: Shown, values: tuple[Any, Any]) -> Fraction:
+def _together(one: ShownGroup, other: ShownGroup, values: tuple[Any, Any]) -> Fraction:
     """The probability that two rows of these groups have these values, each group's values dealt fairly."""
     if one is not other:
         return one.share(values[0]) * other.share(values[1])

@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownGroup:
     """A group as published: what its rows may have in each open column, and its sensitive values.
 
     `values` are those of the first sensitive column; with several, `together` is what is shown of all of them.
@@ -43,7 +43,7 @@ class ReleaseView:
 
     form: Form
     names: tuple[str, ...]
-    groups: tuple[Shown, ...]
+    groups: tuple[ShownGroup, ...]
     manifest: str
 
     @property
@@ -55,7 +55,7 @@ class ReleaseView:
         """The groups that somebody with these open columns may be in."""
         return tuple(number for number, group in enumerate(self.groups) if self._fits(group, row))
 
-    def _fits(self, group: Shown, row: Row) -> bool:
+    def _fits(self, group: ShownGroup, row: Row) -> bool:
         if not self.form.keeps_rows:
             return all(_may_be(part, row[name]) for part, name in zip(group.opened, self.names, strict=True))
         return tuple(row[name] for name in self.names) in group.opened
@@ -86,7 +86,7 @@ def view_of(release: Release) -> ReleaseView:
     return ReleaseView(release.form, names, groups, repr((stated, others)))
 
 
-def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
+def _groups(release: Release, names: tuple[str, ...]) -> list[ShownGroup]:
     people = release.tables["quasi" if "quasi" in release.tables else "release"].to_pydict()
     hidden = release.tables["sensitive" if "sensitive" in release.tables else "release"].to_pydict()
     column = release.columns.sensitive[0]
@@ -94,7 +94,7 @@ def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
         column = subdomain_columns(release.columns, release.group_column)[2]
     by_group = _rows_by_group(release, people), _rows_by_group(release, hidden)
     return [
-        Shown(
+        ShownGroup(
             len(rows),
             _open_values(release, people, names, rows),
             _sort(hidden[column][place] for place in by_group[1][group]),

@@ -35,7 +35,7 @@ from hedgerow.partition.robust.candidates import RobustRows, new_group
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.grow import (
     FreeRows,
-    Gathered,
+    GatheredGroups,
     Group,
     GroupLimits,
     form,
@@ -290,17 +290,17 @@ class _GatherSearch:
         return self.candidates.size * self.candidates.secrets * len(self.candidates.signatures) <= SMALL
 
     @cached_property
-    def gathered(self) -> Gathered:
+    def new_groups(self) -> GatheredGroups:
         """Room for the groups that one call finds."""
         size, numbers = self.candidates.size, np.zeros((2, 1), np.int64)
-        return Gathered(np.empty(size, np.int32), np.zeros(size + 1, np.int64), numbers[0], numbers[1])
+        return GatheredGroups(np.empty(size, np.int32), np.zeros(size + 1, np.int64), numbers[0], numbers[1])
 
     def gather(self, waiting: Rows, needs: NDArray[np.float64], most: int, work: int) -> tuple[list[Rows], int]:
         """Grow groups of at most `most` rows from the waiting ones; return them and the work that is left."""
         limits = GroupLimits(self.r, self.at_least, most)
         if self.check.model == "full" or self.exhaustive:
             return self._one_by_one(waiting, needs, limits, work)
-        found = self.gathered
+        found = self.new_groups
         found.number[0], found.work[0] = 0, work
         run = gather.plain if self.is_small else gather.compiled
         run(self.free, self.group, waiting, needs, limits, found)

@@ -85,7 +85,7 @@ class GroupLimits(NamedTuple):
     most: int
 
 
-class Gathered(NamedTuple):
+class GatheredGroups(NamedTuple):
     """Groups that were found, one after the other, and the work that is left: rows that may still be tried."""
 
     rows: NDArray[np.int32]
@@ -351,7 +351,7 @@ def gather(
     waiting: NDArray[np.int32],
     needs: NDArray[np.float64],
     limits: GroupLimits,
-    gathered: Gathered,
+    gathered: GatheredGroups,
 ) -> None:
     """Grow a group from each waiting row that is free and may need no more than the limit; `needs` is filled in."""
     for row in waiting:
