@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.partition.walk.chain import Polytope, PreparedWalk, deepest_points, effective_sizes, walk
-from hedgerow.partition.walk.kept import Block, blocks
+from hedgerow.partition.walk.plan import Block, blocks
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import Keys, seeded_keys
 from studies.printed_walk import printed_walk

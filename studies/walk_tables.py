@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.l_diversity import DistinctDiversity
 from hedgerow.methods.property_walk import walk_column
 from hedgerow.partition.mondrian.split import mondrian
-from hedgerow.partition.walk.kept import WalkSettings, plan_column
+from hedgerow.partition.walk.plan import WalkSettings, plan_column
 from hedgerow.randomness import Keys, seeded_keys
 from hedgerow.schema import Domain
 from hedgerow.table.encode import encode

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.verify import verify_or_exit
 from hedgerow.errors import ParameterError, counted
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.habits import put_json
+from hedgerow.cli.output import put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import counted
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import QUIET
+from hedgerow.cli.output import QUIET
 from hedgerow.errors import printable
 from hedgerow.kernel import on_compile
 

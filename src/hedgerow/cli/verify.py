@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hedgerow.cli.habits import is_json_printed, put_json
+from hedgerow.cli.output import is_json_printed, put_json
 from hedgerow.errors import BrokenPromise, BundleError
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of_rows, require_protected
 from hedgerow.parameters import read_names
 from hedgerow.partition.walk.chain import sparse_rows
-from hedgerow.partition.walk.kept import Block, ColumnPlan, WalkSettings, blocks, plan_column
 from hedgerow.partition.walk.parallel import walk_blocks
+from hedgerow.partition.walk.plan import Block, ColumnPlan, WalkSettings, blocks, plan_column
 from hedgerow.randomness import Keys
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.substituted import PropertyTerms

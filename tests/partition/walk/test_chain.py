@@ -20,8 +20,8 @@ from hedgerow.partition.walk.chain import (
     in_affine_hull,
     walk,
 )
-from hedgerow.partition.walk.kept import TickRelation, blocks
 from hedgerow.partition.walk.parallel import _judge, _set_out, walk_blocks
+from hedgerow.partition.walk.plan import TickRelation, blocks
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import seeded_keys
 

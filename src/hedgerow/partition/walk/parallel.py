@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hedgerow.cores import cores
 from hedgerow.errors import Infeasible, counted
 from hedgerow.partition.walk.chain import STATES, PreparedWalk, WalkResult, deepest_points, in_affine_hull, walk
-from hedgerow.partition.walk.kept import Block
+from hedgerow.partition.walk.plan import Block
 from hedgerow.randomness import Keys, system_keys
 
 ENOUGH = 16

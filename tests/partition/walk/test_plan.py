@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import Infeasible
 from hedgerow.exact import as_fraction
-from hedgerow.partition.walk.kept import WalkSettings, plan_column
+from hedgerow.partition.walk.plan import WalkSettings, plan_column
 from hedgerow.query.sql.property_text import parse_property
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Domain

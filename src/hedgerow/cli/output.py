@@ -77,7 +77,7 @@ def attach_json_files(words: list[str]) -> list[str]:
     return found
 
 
-def add_habits(command: click.Command) -> None:
+def add_output_options(command: click.Command) -> None:
     """Give a verb, and each verb below it, the options --json and --quiet."""
     for inner in command.commands.values() if isinstance(command, click.Group) else [command]:
         if any(parameter.name == "quiet" for parameter in inner.params):
