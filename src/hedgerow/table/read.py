@@ -75,12 +75,13 @@ READERS = {
 
 OPTIONS = {
     "csv": ("a delimited text", {"header", "delimiter", "decimal", "thousands", "encoding", "quote"}),
-    "excel": ("a workbook", {"sheet"}),
-    "statistics": ("a file of a statistics package", {"labels"}),
+    "excel": ("a workbook", {"sheet", "missing_codes"}),
+    "statistics": ("a file of a statistics package", {"labels", "missing_codes"}),
     "parquet": ("a Parquet file", set[str]()),
 }
-"""Which options belong to which kind of file; missing codes and types belong to all."""
+"""Which options the reader of each kind of file takes."""
 _EVERYWHERE = {"missing_codes", "types"}
+"""Options of every kind of file: where its reader does not take them, they are applied afterwards."""
 
 
 def read_file(path: str | PathLike[str], **options: Any) -> Table:
@@ -112,10 +113,7 @@ def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     given = asked.given_options()
     if module == "csv":
         return reader(file, **given, **limit)
-    own_given = {
-        name: value for name, value in given.items() if name in own | {"missing_codes"} and module != "parquet"
-    }
-    return _finish(reader(file, **own_given, **limit), asked)
+    return _finish(reader(file, **{name: given[name] for name in own & given.keys()}, **limit), asked)
 
 
 def require_known(what: str, own: set[str], asked: ReadOptions) -> None:
