@@ -1,4 +1,4 @@
-"""Loops that NumPy cannot say, compiled by Numba when the input is worth it.
+"""Loops that NumPy cannot express, compiled by Numba when the input is large enough.
 
 A kernel is written once, in the part of Python that Numba compiles. Small inputs run the plain function: importing
 Numba costs more than looping over a few thousand rows, and the plain function is the reference in the tests. The
@@ -120,7 +120,7 @@ def _cache_folder() -> Path | None:
 
 
 def _is_cached(folder: Path | None, function: Any) -> bool:
-    """Tell whether Numba's index for this function exists and is newer than the source."""
+    """Return whether Numba's index for this function exists and is newer than the source."""
     written = max((index.stat().st_mtime for index in _indexes(folder, function)), default=0.0)
     return written > Path(function.__code__.co_filename).stat().st_mtime
 

@@ -2,9 +2,12 @@
 
 import html
 import re
+from datetime import date, timedelta
 
 import pytest
 
+import hedgerow as hr
+from hedgerow.app.release_contents import error_bars
 from hedgerow.ledger import Ledger
 from hedgerow.utility.compare import questions_for, true_answers
 from hedgerow.utility.random_questions import Workload
@@ -233,3 +236,12 @@ def test_a_graph_whose_publication_is_stopped_leaves_no_entry(browser, tables, m
         assert job.state == "stopped"
         assert Ledger.open(browser.workspace.folder / "ledger.json").entries == ()
         assert not (browser.workspace.folder / "links").exists()
+
+
+def test_the_scale_of_dates_begins_and_ends_with_dates():
+    """Bars of MIN and MAX of dates stand between two dates, not between numbers of days."""
+    days = [date(2020, 1, 1) + timedelta(days=n) for n in range(40)]
+    table = {"age": [n % 7 for n in range(40)], "seen": days}
+    release = hr.KEAnonymity(k=4, e=3).publish(table, hr.Schema(quasi=["age"], sensitive="seen"), seed=1)
+    (part,) = error_bars(release.sql("SELECT max(seen) FROM release WHERE age < 3"), None)["parts"]
+    assert all(date(2020, 1, 1) <= date.fromisoformat(end) <= max(days) for end in part["ends"])

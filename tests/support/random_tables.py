@@ -463,5 +463,6 @@ def _read(text: str, policy: str) -> str:
     """A text as a column's policy says; where there is none it loses the blanks around it."""
     if policy in ("exact", "read"):
         return text if policy == "exact" else text.strip(" \t")
-    found = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).strip())
+    seen = "".join(sign for sign in text if sign.isspace() or unicodedata.category(sign) not in ("Cc", "Cf"))
+    found = " ".join(unicodedata.normalize("NFC", seen).split())
     return unicodedata.normalize("NFC", found.casefold()) if policy == "folded" else found

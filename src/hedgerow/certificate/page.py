@@ -1,9 +1,9 @@
-"""A certificate as one page of HTML that needs nothing else: no script, no font, no picture from anywhere.
+"""A certificate as one self-contained page of HTML: no script, no external font or picture.
 
 Names of columns and everything else that comes from a bundle are hostile until proven otherwise: every expression of
 the template is escaped, characters that change the direction of writing or cannot be seen are replaced, and the page's
 own policy forbids scripts and anything from outside. Bars are inline SVG as wide as their cell: they take the page's
-colours, print, and have words; their numbers stand in the cells beside them, so that nothing is told by colour alone.
+colours, print, and have texts; their numbers are in the cells beside them, so that no information is in colour alone.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def _require_same(release: Release, original: pa.Table) -> None:
 
 
 def _suppressed_rows(release: Release, original: pa.Table) -> dict[str, int]:
-    """Tell rows that the policy for missing values suppresses from those that the method could not place."""
+    """Distinguish rows suppressed by the policy for missing values from rows that the method could not place."""
     names = [name for name, policy in release.made.missing.items() if policy == "suppress"]
     gaps = _rows_with_gaps(original, [name for name in names if name in original.column_names])
     reasons = {_MISSING.format(columns=", ".join(names)): gaps, _METHOD: release.rows.suppressed - gaps}

@@ -7,7 +7,7 @@ Deviates   parts are dealt to as many groups as there are m rows for, which are 
            as good; a cut is at the border of the median's value that is nearest to the middle; in columns with over
            four times as many codes as a part has rows, medians and widths are taken over bins; equal values are dealt
            in secret order
-Minimality the search follows quasi-identifiers and tests sensitive values: where it stops tells something about them
+Minimality the search follows quasi-identifiers and tests sensitive values: where it stops reveals something about them
 
 Rows are sorted by sensitive value once, and parts keep that order, so that the most crowded neighbourhood of a part is
 found by two pointers.
@@ -18,7 +18,7 @@ Cost       O(n d) time per level; a second copy of the run that is being cut
 
 A run lo:hi is a part. A cut is a column and a code: rows up to the code go left, order kept on both sides. The loss of
 a cut needs the extent of both sides in every column. One pass finds all of them: each code of each column collects a
-mask that tells for every cut on which of its sides the code occurs.
+mask of the sides of each cut on which the code occurs.
 """
 
 from __future__ import annotations
@@ -268,7 +268,7 @@ def _count(points: NDArray[Any], scratch: NeighbourBuffers, column: int) -> None
 
 @kernel
 def _collect(points: NDArray[Any], scratch: NeighbourBuffers, begin: int, lo: int, hi: int) -> None:
-    """Tell each code of each column on which sides of the cuts from column `begin` on it occurs."""
+    """Collect for each code of each column on which sides of the cuts from column `begin` on it occurs."""
     sides = scratch.sides[: hi - lo]
     sides[:] = 0
     for column in range(begin, min(begin + _MASKED, len(scratch.cut))):
@@ -319,7 +319,7 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: NeighbourBu
         left += 1 if np.int64(points[n]) <= cut else 0
     a, b = 0, left
     for n in range(len(points)):
-        # A choice of places, not of paths: halves come in no order, and a processor guesses every other path wrongly.
+        # Selects positions instead of branching: the sides alternate unpredictably, so branches would be mispredicted.
         is_left = bool(np.int64(points[n]) <= cut)
         place = a if is_left else b
         scratch.codes[place], scratch.order[place] = codes[n], n
@@ -345,7 +345,7 @@ def _write_back(table: Sorted, scratch: NeighbourBuffers, lo: int, hi: int) -> N
 
 @kernel
 def _can_deal(codes: NDArray[np.int32], rules: NeighbourRules, most: int, cover: Ints) -> bool:
-    """Tell whether m times the largest cover fits a part; `cover` is what is known of it afterwards.
+    """Return whether m times the largest cover fits a part; `cover` is what is known of it afterwards.
 
     A part of a run has no larger cover than the run, so that of the run often decides.
     """
@@ -368,7 +368,7 @@ def largest_cover(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDAr
 
 @kernel
 def is_crowded(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDArray[np.int32], m: int) -> bool:
-    """Tell whether some neighbourhood holds more than 1/m of the rows with these sorted codes."""
+    """Return whether some neighbourhood holds more than 1/m of the rows with these sorted codes."""
     a, b = 0, 0
     for n in range(len(codes)):
         while codes[a] < first[codes[n]]:

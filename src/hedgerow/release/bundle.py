@@ -1,4 +1,4 @@
-"""The only door out: a release as a folder of Parquet files with a manifest."""
+"""Write and read bundles: a release as a folder of Parquet files with a manifest."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def write(
 
 
 def refuse_seeded(made: Made, allow_insecure: bool) -> None:
-    """Raise BundleError for what a seed can undo, unless that is wanted."""
+    """Raise BundleError for a release made from a seed, which could be undone, unless `allow_insecure` permits it."""
     if made.reproducible and not allow_insecure:
         raise BundleError(
-            "This release was made with a seed, so whoever learns the seed can undo it. Publish without a seed, "
+            "This release was made with a seed, so anyone who learns the seed can undo it. Publish without a seed, "
             "or allow it for a test (--allow-insecure, allow_insecure=True)."
         )
 

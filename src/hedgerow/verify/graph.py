@@ -111,7 +111,7 @@ def _check_side(release: PublishedGraph, number: int, groups: Ints, ends: tuple[
 
 def count_known(groups: Ints, degrees: Ints) -> int:
     """Count the entities whose number of neighbours is certain: all nodes of their group have equally many."""
-    low, high = (np.full(int(groups.max(initial=-1)) + 1, number, np.int64) for number in (len(degrees) * 2**20, -1))
+    low, high = (np.full(int(groups.max(initial=-1)) + 1, number, np.int64) for number in (2**62, -1))
     np.minimum.at(low, groups, degrees)
     np.maximum.at(high, groups, degrees)
     return int((low == high)[groups].sum())

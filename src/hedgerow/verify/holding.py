@@ -299,7 +299,8 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
 
 
 def _stems(manifest: Manifest) -> list[str]:
-    """The tables that the manifest lists; no other name of a file is ever looked at."""
-    if not set(manifest.files) <= {*PAGES, *(f"{name}.parquet" for name in TABLES)}:
+    """The tables that the manifest lists; no other name of a file is ever looked at. Help is for groups."""
+    tables = {*TABLES} if manifest.groups else {*TABLES} - {*HELPERS}
+    if not set(manifest.files) <= {*PAGES, *(f"{name}.parquet" for name in tables)}:
         raise BundleError("The manifest lists a file that no release has.")
     return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]

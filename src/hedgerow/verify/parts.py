@@ -269,11 +269,10 @@ def _check_named(parts: PartsBundle, whole: Whole) -> None:
     """Names that the owner gave to intervals are the same in all parts."""
     if not layout_of(release_of(parts.manifest, {})).has_boxes:
         return
-    for name in parts.manifest.columns.quasi:
-        if f"'{name}'" in whole.named:
-            names: dict[object, str | None] = {}
-            for number in range(len(parts)):
-                check_names(parts.read(number)[0], name, names)
+    named: dict[str, dict[object, str | None]]
+    named = {name: {} for name in parts.manifest.columns.quasi if f"'{name}'" in whole.named}
+    for number in range(len(parts)) if named else ():
+        check_names(parts.read(number)[0], named)
 
 
 def concat_parts(parts: PartsBundle) -> PublishedRelease:

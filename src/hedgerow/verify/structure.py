@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import has_column
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
 from hedgerow.verify.made import check_made
@@ -205,13 +206,13 @@ def _check_texts(release: PublishedRelease) -> None:
         ends = subdomain_columns(release.columns, release.group_column)[:2]
         policies |= dict.fromkeys(ends, policies.pop(name))
     if layout_of(release).has_boxes:  # labels of boxes are no values of the column
-        policies = {name: policy for name, policy in policies.items() if name not in release.columns.quasi}
+        policies = {name: policies[name] for name in policies.keys() - set(release.columns.quasi)}
     for table in release.tables.values():
         for name in policies.keys() & set(table.column_names):
             if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policies[name]):
                 raise BrokenPromise(
                     f"'{name}' holds texts that are not in the form of its policy '{policies[name]}': with spaces "
-                    "around them, in other case, or not in Unicode's form NFC."
+                    "around them, signs that nobody sees, in other case, or not in Unicode's form NFC."
                 )
 
 
@@ -317,7 +318,7 @@ def _check_same_types(release: PublishedRelease) -> None:
     if layout_of(release).has_boxes:
         schema = tables["release"].schema
         for column, box in box_columns(release.columns, release.group_column).items():
-            if box.low in schema.names and schema.field(box.low).type != schema.field(box.high).type:
+            if has_column(tables["release"], box.low) and schema.field(box.low).type != schema.field(box.high).type:
                 raise BrokenPromise(f"The ends of the intervals of '{column}' are of different types.")
     if layout_of(release).has_subdomains:
         low, high, _ = subdomain_columns(release.columns, release.group_column)

@@ -228,7 +228,7 @@ def _good(
     criteria: Sequence[Criterion],
     overall: Sequence[NDArray[np.int64]],
 ) -> NDArray[np.bool_]:
-    """Tell for each cut node whether both sides satisfy every criterion."""
+    """Return for each cut node whether both sides satisfy every criterion."""
     good = np.ones(len(nodes), np.bool_)
     if not len(nodes):
         return good
