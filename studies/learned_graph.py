@@ -13,6 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,12 +70,11 @@ def _library() -> tuple[hg.BipartiteGraph, Asked]:
     return graph, _kinds(("library, one side", one), ("library, both sides", both))
 
 
-def _of_edges(graph: hg.BipartiteGraph, name: str) -> NDArray[np.generic]:
+def _of_edges(graph: hg.BipartiteGraph, name: str) -> Any:
     """A column of the entities at one end of each edge."""
     is_left = name in graph.left.column_names
     table, ends = (graph.left, graph.left_ends) if is_left else (graph.right, graph.right_ends)
-    column: NDArray[np.generic] = table[name].to_numpy(zero_copy_only=False)[ends]
-    return column
+    return table[name].to_numpy(zero_copy_only=False)[ends]
 
 
 def _kinds(*asked: tuple[str, dict[str, Marks]]) -> Asked:
