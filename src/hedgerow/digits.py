@@ -1,7 +1,7 @@
 """Numbers as people read them: few digits, and bounds rounded outwards, so that what is printed holds as well.
 
 A lower bound is rounded down and an upper bound up. An answer that is called exact is written with up to the 15 digits
-that a float has for sure, and whole numbers keep all of theirs. A key is a name, not a quantity: it is written as it is.
+that a float has for sure, and whole numbers keep all of theirs. A key is a name and no quantity: all of it is written.
 """
 
 from __future__ import annotations

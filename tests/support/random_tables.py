@@ -218,7 +218,7 @@ class Way:
             return Way(ledger=True, **more)
         if kind > 0.99:
             return Way(in_blocks=True, help=rng.choice(["all", "sums", "none"]), **more)
-        if kind > 0.92:
+        if kind > 0.94:
             return Way(rng.choice([1, 2, 3, 5, 8, 100]), rng.choice(["all", "sums", "none"]), **more)
         return Way(**more)
 

@@ -8,10 +8,10 @@ Cost       O(edges log edges), and some dozens of passes over the nodes of both 
 `expected` treats every assignment as equally likely. But a release shows the degrees of a group's nodes and how many of
 its entities satisfy the condition. If groups with higher degrees have more selected entities, entities of high degree
 are likelier selected. The grouping depends on structure and random numbers only, so given its nodes a group's number of
-selected entities is a sum of independent draws. Their probabilities are logistic in powers of the logarithm of the
-degree and in the share of the edges that lead to selected entities of the other side, as far as degrees predict it. The
-coefficients are fitted by Fisher scoring with a weak prior. A node's probability is then conditioned on the number of
-selected entities in its group.
+selected entities is a sum of independent draws. Their probabilities are logistic in the logarithm of the degree, its
+square and its cube, and in the share of the edges that lead to selected entities of the other side, as far as degrees
+predict it. The coefficients are fitted by Fisher scoring with a weak prior. A node's probability is then conditioned on
+the number of selected entities in its group.
 
 Conditions on both sides may be correlated beyond degrees: families buy what is for children. Let r be the residual of
 an entity (1 if selected, else 0, minus its probability) and R the sum of r over its group, which is known. For an edge,
@@ -22,7 +22,7 @@ its noise.
 
 The standard error combines that of the coefficients (delta method), of the draws inside groups, of the sum of R R'
 (two-way clusters: terms are correlated within the groups of either side), and the difference to the model without
-shares.
+cubes and shares.
 """
 
 from __future__ import annotations
@@ -48,8 +48,6 @@ _CALLS = 30
 _ROUNDS = 30
 _PRIOR = 3.0
 """Standard deviation of the prior of the coefficients, features having a deviation of 1."""
-_POWERS = 3
-"""Of the logarithm of the degree, from 0: a square follows what is frequent at middle degrees, too."""
 _FEWEST = 10
 """With fewer groups on a side nothing is learned from them."""
 _LEAST_OWN = 0.25
@@ -64,13 +62,13 @@ def learn(left: Selected, right: Selected, ends: Ends, answer: GraphAnswer) -> L
         return Learned(answer.expected, 0.0)
     if min(side.side.groups for side in (left, right) if side.is_partly) < _FEWEST:
         return _fair(answer, "there are too few groups")
-    by_degree = [_LinkModel(near, nodes, []) for near, nodes in zip((left, right), ends, strict=True)]
-    by_share = [_LinkModel(a.near, a.nodes, [a.share_of(b)]) for a, b in (by_degree, by_degree[::-1])]
-    if left.is_partly and right.is_partly and _own_share(*by_share) < _LEAST_OWN:
+    plain = [_LinkModel(near, nodes, []) for near, nodes in zip((left, right), ends, strict=True)]
+    rich = [_LinkModel(a.near, a.nodes, [a.by_degree**3, a.share_of(b)]) for a, b in (plain, plain[::-1])]
+    if left.is_partly and right.is_partly and _own_share(*rich) < _LEAST_OWN:
         return _fair(answer, "groups are joined by so many edges that these cannot be told apart")
-    (plain, _), (estimate, variance) = _estimate(*by_degree), _estimate(*by_share)
+    (first, _), (estimate, variance) = _estimate(*plain), _estimate(*rich)
     inside = min(max(estimate, float(answer.lower)), float(answer.upper))
-    error = math.hypot(math.sqrt(variance), estimate - plain)
+    error = math.hypot(math.sqrt(variance), estimate - first)
     return Learned(inside, error, "" if inside == estimate else "moved to a bound")
 
 
@@ -122,12 +120,13 @@ class _LinkModel:
     def __init__(self, near: Selected, nodes: NDArray[np.int32], features: Sequence[Floats]) -> None:
         self.near, self.nodes = near, nodes
         self.groups = near.side.node_groups[nodes]
+        self.by_degree = _standard(np.log1p(near.side.degrees.astype(np.float64)))
         if not near.is_partly:
             self.unmoved = near.chances
             self.of_edges: Floats = near.chances[nodes]
             return
-        by_degree = _standard(np.log1p(near.side.degrees.astype(np.float64)))
-        self.features = np.stack([*(by_degree**power for power in range(_POWERS)), *features], axis=1)
+        # A square follows what is frequent at middle degrees, too.
+        self.features = np.stack([*(self.by_degree**power for power in range(3)), *features], axis=1)
         self.coefficients, self.covariance = self._fit()
         self.unmoved = _logistic(self.features @ self.coefficients)
         self.of_edges = self.chances(self.coefficients)[nodes]

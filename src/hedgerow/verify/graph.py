@@ -490,6 +490,6 @@ def _repeats_in_order(first: Nodes, second: Nodes, width: int) -> int:
 
 
 def _numbers(column: pa.ChunkedArray, kind: type[np.int32] | type[np.int64] = np.int64) -> Ints:
-    if column.null_count or not pa.types.is_integer(column.type):
-        raise BrokenPromise("Nodes and groups must be whole numbers, none missing.")
+    if column.null_count:
+        raise BrokenPromise("Nodes and groups must be numbers, none missing.")
     return np.asarray(column.combine_chunks().to_numpy(zero_copy_only=False), kind)

@@ -79,10 +79,8 @@ def count_values(release: PublishedRelease) -> list[Counted]:
 
 def _against(column: Counted, values: pa.Array, overall: NDArray[np.int64]) -> Counted:
     """The counts of a part with the codes and frequencies of all parts."""
-    places = pc.index_in(column.values, value_set=values)
-    if places.null_count:
-        raise BrokenPromise(f"'{column.name}' changed while it was verified.")
-    codes = np.append(places.to_numpy(zero_copy_only=False), len(values))[column.codes]
+    places = pc.index_in(column.values, value_set=values).to_numpy()
+    codes = np.append(places, len(values))[column.codes]
     return replace(column, values=values, codes=codes, overall=overall)
 
 

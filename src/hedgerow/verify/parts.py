@@ -191,13 +191,11 @@ def _needs_overall(guarantee: Guarantee) -> bool:
 
 def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[str, ...]]) -> Verification:
     """Check every part, and what the release says of all; `checks` are those of one release, with its sentences."""
-    whole, schemas = _first_pass(parts)
+    whole = _first_pass(parts)
     sentences: tuple[str, ...] = ()
     told = ""
     for number in range(len(parts)):
         release, helper = parts.read(number, helper=True)
-        if {name: table.schema for name, table in release.tables.items()} != schemas:
-            raise BrokenPromise("The parts do not have the same tables, columns and types.")
         whole.is_last = number == len(parts) - 1
         release = replace(release, whole=whole)
         sentences = checks(release)
@@ -223,8 +221,8 @@ def _check_help(parts: PartsBundle, release: PublishedRelease, helper: pa.Table 
     return check_help(release, helper, which)
 
 
-def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
-    """What checks of one part need to know of all."""
+def _first_pass(parts: PartsBundle) -> Whole:
+    """What checks of one part need to know of all; raise unless all have the same columns and types."""
     manifest = parts.manifest
     whole = Whole(manifest.rows)
     needs = _needs_overall(manifest.guarantee)
@@ -245,7 +243,7 @@ def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
         del release
     whole.grids = grids
     whole.overall = {name: _ascending(found) for name, found in counts.items()}
-    return whole, schemas
+    return whole
 
 
 def _add_counts(before: pa.Table | None, release: PublishedRelease, name: str) -> pa.Table:

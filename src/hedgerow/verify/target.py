@@ -235,8 +235,6 @@ def check_ratios(counts: Counts, trees: Trees, tops: Ints, shift: Fraction = Fra
 
 def _check_implied(release: PublishedRelease, counts: Counts, trees: Trees) -> None:
     """The table of implied weights lists exactly the branches that groups divide, with their numbers."""
-    if "implied" not in release.tables:
-        raise BrokenPromise("A release within a shift must publish the weights that its groups follow.")
     levels = climb(counts, trees, _tops(counts, trees, release.groups))
     wanted = (
         np.array([np.concatenate([level[i] for level in levels]) for i in range(3)]) if levels else np.empty((3, 0))
