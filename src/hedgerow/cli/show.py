@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.cli.habits import QUIET
+from hedgerow.errors import printable
 from hedgerow.kernel import on_compile
 from hedgerow.report.answer_text import number
 
@@ -51,11 +53,20 @@ def table(
     It is `width` wide at most (by default as wide as the screen) and breaks no word: where the words do not fit beside
     each other, each cell gets a line of its own, with the column's name before it.
     """
-    cells = [[str(cell) for cell in row] for row in rows]
+    columns, right = list(map(_spell_out, columns)), list(map(_spell_out, right))
+    cells = [[_spell_out(str(cell)) for cell in row] for row in rows]
     widths = _widths(columns, cells, console().width if width is None else width)
     if widths is None:
         return facts(title, _one_below_the_other(columns, cells))
     return _grid(title, columns, cells, widths, right)
+
+
+_STEERING = re.compile("[\x00-\t\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def _spell_out(text: str) -> str:
+    """Names and cells may be a stranger's: signs that steer a terminal or turn its direction are not sent to it."""
+    return _STEERING.sub(lambda found: printable(found[0]), text)
 
 
 def _grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int], right: Any) -> Any:
@@ -102,7 +113,7 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
 
     built = Table(title=title or None, box=box.SIMPLE, title_justify="left", show_header=False, pad_edge=False)
     for what, value in pairs:
-        built.add_row(Text(what), Text(str(value)))
+        built.add_row(Text(_spell_out(what)), Text(_spell_out(str(value))))
     return built
 
 
