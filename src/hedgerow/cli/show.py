@@ -90,7 +90,7 @@ def _with_title(title: str, built: Any) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    return Group(Text(printable(title)), built) if title else built
+    return Group(Text(_spell_out(title)), built) if title else built
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
