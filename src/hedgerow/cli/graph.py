@@ -318,7 +318,8 @@ def show_answers(
 ) -> None:
     """Print a table of answers; questions with groups and several results have a table each."""
     from hedgerow.cli.answers import answers
-    from hedgerow.cli.show import console, number, table
+    from hedgerow.cli.show import console, table
+    from hedgerow.digits import bound_texts, number_text
     from hedgerow.graph import GraphAnswer
     from hedgerow.graph import open as open_graph
 
@@ -341,10 +342,11 @@ def show_answers(
             continue
         if answer.learned is not None:
             click.echo(str(answer.learned))
-        expected = "no closed form" if answer.expected is None and answer.lower is not None else number(answer.expected)
-        std = "no closed form" if answer.std is None and answer.lower is not None else number(answer.std)
-        spread = "exact" if answer.exact and answer.lower is not None else std
-        rows.append((question, number(answer.lower), expected, number(answer.upper), spread))
+        lower, expected, upper = bound_texts(answer.lower, answer.expected, answer.upper, exact=answer.exact)
+        is_open = answer.lower is not None
+        expected = "no closed form" if answer.expected is None and is_open else expected
+        std = "no closed form" if answer.std is None and is_open else number_text(answer.std)
+        rows.append((question, lower, expected, upper, "exact" if answer.exact and is_open else std))
     names = ("question", "lower", "expected", "upper", "std")
     if rows:
         console().print(table("", names, rows, right=names[1:]))

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.digits import lower_text, number_text, upper_text
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.evidence.view import evaluate, values
@@ -74,7 +75,7 @@ class Learned:
     def __str__(self) -> str:
         error = "" if self.standard_error is None else f" ± {self.standard_error:.6g}"
         note = f" ({self.note})" if self.note else ""
-        return f"learned {_text(self.estimate)}{error}{note}"
+        return f"learned {number_text(self.estimate, 8, mark='')}{error}{note}"
 
 
 @dataclass(frozen=True)
@@ -109,15 +110,15 @@ class Answer:
     def __repr__(self) -> str:
         """Read as `80000 (exact)` or `between 530000 and 540000, expected 535000 ± 4082.48 over fair assignments`."""
         if not self.bounded:
-            return f"about {_text(self.expected)} (an estimate without bounds)"
+            return f"about {number_text(self.expected, 8, mark='')} (an estimate without bounds)"
         if self.lower is None or self.upper is None:
             return "NULL (exact)"
         if self.exact:
-            return f"{_text(self.expected)} (exact)"
-        bounds = f"between {_text(self.lower)} and {_text(self.upper)}"
+            return f"{number_text(self.expected, 15, mark='')} (exact)"
+        bounds = f"between {lower_text(self.lower)} and {upper_text(self.upper)}"
         if self.expected is None:
             return bounds
-        middle = f"{self.expected:.8g}" if isinstance(self.expected, int | float) else str(self.expected)
+        middle = number_text(self.expected, 8, mark="")
         deviation = "" if self.std is None else f" ± {self.std:.6g}"
         guess = "" if self.learned is None else f"; {self.learned}"
         return f"{bounds}, expected {middle}{deviation} over fair assignments{guess}"
@@ -127,10 +128,6 @@ class Answer:
         meaning = f"<br><small>{MEANING}</small>" if self.bounded and self.std else ""
         reached = "" if self.reached else "<br><small>bounds that hold, and may be wider than the best ones</small>"
         return f"<div>{html.escape(repr(self))}{reached}{meaning}</div>"
-
-
-def _text(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 _ALIKE = Fraction(1, 10**9)

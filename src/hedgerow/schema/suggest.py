@@ -104,7 +104,13 @@ class _Column:
 
 
 def suggest(table: Table) -> list[Suggestion]:
-    """Propose a role for every column of a table, in the table's order."""
+    """Propose a role for every column of a table, in the table's order.
+
+    >>> from hedgerow.table import read_table
+    >>> table = read_table({"name": ["a", "b"], "age": [30, 31], "salary": [1, 2]})
+    >>> [(each.column, str(each.role)) for each in suggest(table)]
+    [('name', 'identifier'), ('age', 'quasi'), ('salary', 'sensitive')]
+    """
     return [_suggest_one(table, name) for name in table.names]
 
 
@@ -123,7 +129,7 @@ def _judge(column: _Column) -> tuple[Role, str]:
     if column.distinct == 0:
         return Role.PLAIN, "holds no values at all"
     if column.distinct == 1:
-        return Role.PLAIN, "holds one value only: it tells nobody apart"
+        return Role.PLAIN, "holds one value only: it distinguishes nobody"
     return _judge_by_name(column) or _judge_by_shape(column)
 
 
@@ -177,7 +183,7 @@ def _several(column: _Column) -> str:
 
 
 def _has_running_numbers(column: _Column) -> bool:
-    """Tell whether whole numbers were given one after the other, each to few rows."""
+    """Return whether whole numbers were given one after the other, each to few rows."""
     if not pa.types.is_integer(column.type) or column.distinct < _MANY_NUMBERS or column.counts.max() > _FEW_ROWS:
         return False
     span = int(column.values[-1].as_py()) - int(column.values[0].as_py()) + 1
@@ -192,7 +198,7 @@ def _is_skewed(column: _Column) -> bool:
 
 
 def _has_decimal_commas(column: _Column) -> bool:
-    """Tell whether all texts are numbers if a comma is a point, and some have one; lists of codes may look the same."""
+    """Return whether all texts are numbers with a comma as decimal sign; lists of codes may look the same."""
     if not column.is_text or not column.distinct:
         return False
     numbers = pc.match_substring_regex(column.values, r"\A[+-]?\d+(,\d+)?\z")
