@@ -51,8 +51,7 @@ class HedgerowError(Exception):
     """The root: catching this catches every deliberate refusal."""
 
     def __str__(self) -> str:
-        text = super().__str__()
-        return printable(text)
+        return printable(super().__str__())
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -61,12 +60,10 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def printable(text: str) -> str:
-    """Spell out the signs of a text that would steer a terminal or end a line."""
-    return text if text.isprintable() else "".join(map(_spell, text))
-
-
-def _spell(sign: str) -> str:
-    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+    """A text in which signs that steer a terminal, turn its direction or end a line are spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 class InputError(HedgerowError):
@@ -155,7 +152,7 @@ def limit_reached(error: BaseException) -> HedgerowError | None:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tell whether an error of a library means that the user pressed Ctrl-C."""
+    """Return whether an error of a library means that the user pressed Ctrl-C."""
     by_duckdb = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
     return by_duckdb or (isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt))  # numba's
 

@@ -11,7 +11,7 @@ from hedgerow.app.release_contents import error_bars
 from hedgerow.ledger import Ledger
 from hedgerow.utility.compare import questions_for, true_answers
 from hedgerow.utility.random_questions import Workload
-from tests.app.conftest import people, publish
+from tests.app.conftest import people, publish, stopping_jobs
 
 
 def _cells(page):
@@ -216,22 +216,11 @@ def test_a_graph_is_undone_and_its_recipe_and_script_give_the_same_bytes(browser
 
 def test_a_graph_whose_publication_is_stopped_leaves_no_entry(browser, tables, monkeypatch):
     """At every report, as for a table."""
-    from hedgerow.app.jobs import Job
     from hedgerow.ledger import Ledger
 
     browser.post("/graph", {"k": "3", "l": "3", **tables})
-    report = Job.report
     for after in range(1, 6):
-        calls = []
-
-        def stopping(job, step, share, calls=calls, after=after):
-            calls.append(step)
-            if len(calls) == after:
-                job.stop()
-            report(job, step, share)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Job, "report", stopping)
+        with stopping_jobs(monkeypatch, after):
             job = browser.wait(browser.post("/publish", {"output": "links", "ledger": "1"}))
         assert job.state == "stopped"
         assert Ledger.open(browser.workspace.folder / "ledger.json").entries == ()

@@ -1,9 +1,9 @@
 """What an adversary works with: a release, one of its sensitive columns, and what the owner checks guesses against.
 
-Most of it is worked out when it is first asked for, once for all adversaries. `members` are everybody's row and group
-as far as an adversary who knows all quasi-identifiers can tell: where quasi-identifiers are published as they are, the
-release tells; where they are boxes, people of the original who fit one box only are put into it, and boxes whose people
-are all known that way are used. Groups with counterfeit values have more values than people and are left out.
+Most of it is computed when it is first used, once for all adversaries. `members` are everybody's row and group as far
+as an adversary who knows all quasi-identifiers can find them: the release shows them where quasi-identifiers are
+published unchanged; where they are boxes, people of the original who fit one box only are put into it, and boxes whose
+people are all known that way are used. Groups with counterfeit values have more values than people and are left out.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def need_values(context: Context) -> str | None:
 def pick_rows(rows: int, wanted: int, *, keys: Keys) -> Ints:
     """A uniformly random choice of at most `wanted` rows."""
     if rows < 2:
-        raise ParameterError(f"An attack needs at least 2 rows to tell apart; got {rows}.")
+        raise ParameterError(f"An attack needs at least 2 rows; got {rows}.")
     return np.argsort(keys(rows))[:wanted]
 
 

@@ -1,4 +1,4 @@
-"""The attack report: every adversary that applies to a release, and of the others why they do not.
+"""The attack report: every adversary that applies to a release, and why the others do not.
 
 Adversaries are the modules of `hedgerow.attack.adversaries`, each with an `ADVERSARY`. A new one is a new file there.
 """

@@ -1,6 +1,6 @@
-"""Fill a certificate, of a table and of a graph alike: from the manifest, from what was derived, and words for all.
+"""Fill in a certificate of a table or of a graph: from the manifest, from derived facts, and with fixed texts.
 
-The words are what is never promised, what no byte can show, and how to cite.
+The texts say what is never promised, what published bytes cannot show, and how to cite.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def never_promised(said: tuple[str, ...], parameters: Mapping[str, int | str]) -
 
 
 def promises_privacy(criterion: str) -> bool:
-    """Tell whether a criterion is a definition of privacy: some methods change values and promise none."""
+    """Return whether a criterion is a definition of privacy: some methods change values and promise none."""
     return criterion not in _NO_PRIVACY
 
 

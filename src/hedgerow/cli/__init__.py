@@ -150,7 +150,7 @@ def _fault(error: Exception) -> str:
 
 
 def _forget_output() -> None:
-    """Send what is left to nowhere: whoever read the output has gone."""
+    """Discard the remaining output: its reader has closed the pipe."""
     with suppress(io.UnsupportedOperation):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""What every verb does alike: --quiet, --json [FILE], and places to write that are tried before any work begins."""
+"""Options of every command: --quiet, --json [FILE], and output paths that are checked before any work begins."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def add_habits(command: click.Command) -> None:
             continue
         text = "Print the result as JSON and nothing else; with a FILE (.json), write it there."
         inner.params.append(click.Option(["--json"], type=_Json(ending=".json"), metavar="[FILE]", help=text))
-        text = "Print nothing but errors, and what --json asks for; the exit code tells the outcome."
+        text = "Print nothing but errors, and what --json asks for; the exit code gives the outcome."
         inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
         inner.callback = _run(inner.callback)
 
@@ -129,7 +129,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _is_ledger(place: Path) -> bool:
-    """Tell whether a file is somebody's record of releases: its key cannot be had again."""
+    """Return whether a file is somebody's record of releases: its key cannot be had again."""
     return place.is_file() and Path(f"{place}.rows").is_dir()
 
 

@@ -31,7 +31,7 @@ _LONGEST = 1000
 
 
 def history_file() -> Path:
-    """Say where questions are kept."""
+    """Where the history of questions is saved."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "hedgerow" / "history"
 
@@ -149,12 +149,12 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
 
 
 def is_command(text: str) -> bool:
-    """Tell whether a line is a command."""
+    """Return whether a line is a command."""
     return text.startswith((".", "\\")) or text.lower().rstrip("; ") in _ALSO
 
 
 def is_waiting(text: str) -> bool:
-    """Tell whether a question that has begun is not at its end."""
+    """Return whether a question that has begun is not at its end."""
     return begins_question(text) and not is_ended(text) and not is_whole(text)
 
 
@@ -179,7 +179,7 @@ class Prompt:
         self._last = ""
 
     def run(self, *, keep_history: bool = True) -> bool:
-        """Answer until the input ends. Tell whether a question from a pipe was refused."""
+        """Answer until the input ends. Return whether a question from a pipe was refused."""
         if not sys.stdin.isatty():
             refused = [self._is_refused(text.strip()) for text in _until_quit(statements(sys.stdin))]
             return any(refused)

@@ -30,7 +30,7 @@ def release_data(release: Release | BlockRelease, output: str) -> dict[str, Any]
 
 
 def risk_table(found: ReleaseSummary) -> Any:
-    """Risk by the field's names, before and after; for the owner, since figures before tell about the table."""
+    """Risk measures before and after publishing; for the owner, because figures before describe the original table."""
     before, after = found.before, found.after
     has_population = not found.population.startswith("none")
     shares = PROSECUTOR | (JOURNALIST if has_population else {}) | {"marketer risk": "marketer"}

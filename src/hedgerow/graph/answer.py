@@ -24,10 +24,10 @@ class GraphAnswer:
     fit the release, each as likely as the others, and `std` their standard deviation; each is None where it has no
     closed form. Where `is_ratio`, AVG is over an uncertain number of things, and `expected` is the mean sum divided by
     the mean number, which is not the mean of the averages. Neither is a statement about the truth, which is one
-    assignment: where columns go with degrees it lies away from `expected`; `learned` is an estimate that takes that
-    into account, where it was asked for. `exact` says that every assignment gives the same answer; bounds that are no
+    assignment: if columns are correlated with degrees it lies away from `expected`; `learned` is an estimate that takes
+    that into account, if it was asked for. `exact` says that every assignment gives the same answer; bounds that are no
     whole numbers are rounded outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2.
-    SQL's NULL is None in all numbers; where some assignments select nothing, the numbers speak of those that select
+    SQL's NULL is None in all numbers; if some assignments select nothing, the numbers are about those that select
     something.
     """
 

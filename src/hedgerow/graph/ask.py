@@ -73,7 +73,7 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
         if estimate == "learned":
             from hedgerow.graph.learned_estimate import learn
 
-            return replace(found.answer, learned=learn(*engine.ends(aggregate), found.answer))
+            return replace(found.answer, learned=learn(*engine.ends(aggregate), release.ends, found.answer))
         return found.answer
     if estimate == "learned":
         raise QueryError("a learned estimate is for one COUNT; ask for others without it")
@@ -102,7 +102,7 @@ def _compose(release: GroupedGraph, text: str) -> Result:
 
 
 def _check_safe(release: GroupedGraph) -> None:
-    """Bounds hold only for safe groupings, so nothing is taken on trust; a release is checked once."""
+    """Check safety, without which no bound holds; a release is checked once."""
     if release in _safe:
         return
     unsafe = count_unsafe(release.left.node_groups, release.right.neighbours)
@@ -291,7 +291,7 @@ class _Engine:
         return _in_units(bounds, item.function, ticks)
 
     def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
-        """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
+        """COUNT(DISTINCT end) over the edges that count certainly, and over those that may."""
         if marks.is_all:
             return count_joined(counted, other)
         least, most = (
@@ -419,7 +419,7 @@ def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) ->
     if item.function in ("sum", "avg"):
         return replace(found, extent=_through_edges(item.function, near, far, draws, found.extent))
     if item.function == "max":
-        # Whoever has the most has at least the mean of its group.
+        # The largest value of a group is at least its mean.
         least, most = links_by_group(near, far), draws.most
         means = -(-least[most > 0] // most[most > 0])
         lower = max(found.extent.lower, Fraction(int(means.max(initial=0))))

@@ -1,7 +1,7 @@
-"""The edges of a release one by one: which satisfy a condition for sure and which may, and the numbers they carry.
+"""The edges of a release one by one: which satisfy a condition certainly and which may, and the numbers they carry.
 
-A column that was disguised is published as an interval. A comparison of it with a constant is true for sure where it is
-so for all of the interval, and may be true where it is so for a part; AND, OR and NOT follow from that.
+A column that was disguised is published as an interval. A comparison of it with a constant is certainly true where it
+is so for all of the interval, and may be true where it is so for a part; AND, OR and NOT follow from that.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _INTERVAL = "'{}' of the edges is published as intervals: compare it with consta
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """Edges that satisfy a condition for sure, and those that may."""
+    """Edges that satisfy a condition certainly, and those that may."""
 
     must: NDArray[np.bool_]
     may: NDArray[np.bool_]
@@ -141,7 +141,7 @@ class EdgeRows:
         return EdgeNumbers(left, right, low, high, marks.must[kept])
 
     def marks(self, condition: Predicate) -> Marks:
-        """The edges that satisfy a condition for sure, and those that may; unknown is not true."""
+        """The edges that satisfy a condition certainly, and those that may; unknown is not true."""
         if not columns_of(condition) & self.intervals:
             sure = self._evaluate(condition)
             return Marks(sure, sure)

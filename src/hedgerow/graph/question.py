@@ -1,4 +1,4 @@
-"""Text to a question about a grouped graph.
+"""Parse a question about a grouped graph.
 
     SELECT keys, count(*) | count(DISTINCT left) | sum|avg|min|max(column | degree | links(condition)), ...
     FROM left | right | edges [JOIN left ... JOIN right ...] | left_paths | right_paths
@@ -6,8 +6,8 @@
     GROUP BY columns ... HAVING ... ORDER BY ... LIMIT ...
 
 The statement is read by `query/sql/graph_statement`, with the strict reader of table questions, and bound like one.
-This module says what may be asked over which part of a graph, and parts conditions by ends. FILTER and CASE WHEN c THEN
-x END inside an aggregate are conditions of that aggregate.
+This module says what may be asked over which part of a graph, and divides conditions by ends. FILTER and CASE WHEN c
+THEN x END inside an aggregate are conditions of that aggregate.
 """
 
 from __future__ import annotations
@@ -87,8 +87,7 @@ class GraphAggregate:
 class GraphQuestion:
     """A question that fits a graph: its source, its aggregates by name, and the end and the kind of each key.
 
-    `places` tells for each GROUP BY column the end that it is of, and whether it is about the entity, the node or the
-    edge.
+    `places` has for each GROUP BY column its end, and whether it is about the entity, the node or the edge.
     """
 
     source: str
@@ -139,7 +138,7 @@ class _GraphReader:
         return bound
 
     def _occurs(self, given: Sequence[Predicate], failure: Predicate) -> bool:
-        """Tell whether an entity, node or edge may satisfy conditions; those on anything else may be satisfied."""
+        """Return whether an entity, node or edge may satisfy conditions; those on anything else may be satisfied."""
         unsure = {f"edges.{name}" for name in interval_columns(self.release)}
         if columns_of(failure) & unsure:
             return False  # expressions of intervals are refused anyway

@@ -37,11 +37,11 @@ class RowHashes(Protocol):
     num_rows: int
 
     def is_key(self, column: str, key: bytes) -> bool:
-        """Tell whether a column tells all rows apart."""
+        """Return whether a column tells all rows apart."""
         ...
 
     def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
-        """The rows' hashes in ascending order, which tells nothing about the order of the rows."""
+        """The rows' hashes in ascending order, which reveals nothing about the order of the rows."""
         ...
 
     def mark(self, key: bytes) -> str:
@@ -62,7 +62,7 @@ class Hashes:
         self._values = {} if values is None else values
 
     def is_key(self, column: str, key: bytes) -> bool:
-        """Tell whether a column tells all rows apart, none of them without a value."""
+        """Return whether a column tells all rows apart, none of them without a value."""
         return len(self.table.encode(column).domain) == self.num_rows
 
     def rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
@@ -81,7 +81,7 @@ class Hashes:
         return self._values[name, key]
 
     def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
-        """The same in ascending order, which tells nothing about the order of the rows."""
+        """The same in ascending order, which reveals nothing about the order of the rows."""
         return np.sort(self.rows(columns, key))
 
     def mark(self, key: bytes) -> str:

@@ -73,7 +73,7 @@ def known_people(counted: CountedTable, pending: PendingEntry | None) -> tuple[K
 
 
 def count_doubles(pending: PendingEntry | None) -> int:
-    """How many rows cannot be told from another row."""
+    """How many rows equal another row in the columns that identify people."""
     if pending is None:
         return 0
     assert isinstance(pending.hashes, StreamedHashes), "a table in blocks is read in batches"

@@ -1,4 +1,4 @@
-"""m-invariance: a table that changes is published again and again, and nobody learns from putting releases together.
+"""m-invariance: a changing table is published repeatedly, and combining its releases reveals no more than one.
 
 Source     [Xiao 2007]
 Guarantee  nobody's sensitive value has a probability above 1/m, whichever releases of the series are put together
@@ -46,10 +46,10 @@ GROUPINGS = ("blind", "near")
 
 @dataclass(frozen=True)
 class MInvariant(Method):
-    """Releases of a changing table that may be put together: each person stays among the same `m` or more values.
+    """Releases of a changing table that may be combined: each person's group always has the same `m` or more values.
 
     Publish every version under one ledger, `publish(table, schema, ledger="ledger.json")`: it remembers who has which
-    signature. People are recognized by the first identifier that tells all rows apart; if none does, by all of them,
+    signature. People are recognized by the first identifier that is unique in every row; if none is, by all of them,
     and without any by the quasi-identifiers.
 
     Where people left, counterfeit values fill the gaps; at most the share `fakes` of the published values may be
@@ -57,7 +57,7 @@ class MInvariant(Method):
 
     `grouping` "blind", the default, looks at sensitive values and secret random numbers alone. "near" is closer to the
     paper: newcomers fill gaps first, which needs fewer counterfeits, and people of a group are near each other, which
-    makes answers more precise; whoever knows the algorithm can work back from both, and the guarantee says so.
+    makes answers more precise; an attacker who knows the algorithm can learn from both, and the guarantee says so.
     """
 
     m: int
@@ -278,13 +278,13 @@ def _in_series(before: Memory | None, now: pa.Array, column: str) -> tuple[pa.Ar
 
 
 def _refuse_doubles(doubles: int, prepared: Prepared) -> None:
-    """Refuse rows that cannot be told apart: a person with two rows has no signature."""
+    """Refuse rows with the same identity: a person with two rows has no signature."""
     if doubles:
         by = "identifiers" if prepared.schema.identifier else "quasi-identifiers"
         raise SchemaError(
             f"{counted(doubles, 'row has', 'rows have')} the same {by} as another row, so that "
             f"people cannot be recognized in the next "
-            "release; give a column that tells them apart the role identifier."
+            "release; give a column that identifies them the role identifier."
         )
 
 

@@ -213,7 +213,7 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
 
 
 def _unchanged_codes(prepared: Prepared, results: Sequence[Replaced]) -> NDArray[np.int64] | None:
-    """One number per row for the quasi-identifiers that are published as they are; None where all were replaced."""
+    """One number per row for the quasi-identifiers that are published unchanged; None where all were replaced."""
     replaced = {result.column for result in results}
     codes: NDArray[np.int64] | None = None
     for name in prepared.columns.quasi:
@@ -294,8 +294,8 @@ NUMBERS_ALONE = ", by the replaced numbers alone"
 def measure_attack(results: Sequence[Replaced], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
     """Attack the replaced columns; only rows that have a value in all of them can be linked.
 
-    `same` codes each row's quasi-identifiers that are published as they are. Whoever knows a person knows these, too,
-    so the rates are theirs; those by the replaced numbers alone stand beside them.
+    `same` codes each row's quasi-identifiers that are published unchanged. An attacker who knows a person knows these,
+    too, so the rates are theirs; those by the replaced numbers alone stand beside them.
     """
     shared = results[0].rows
     for result in results[1:]:
@@ -331,7 +331,7 @@ def _published_column(plan: Kept, ends: NDArray[np.int64], rows: int) -> pa.Arra
 
 
 def _representatives(plan: Kept, keys: Keys) -> NDArray[np.int64]:
-    """For each variable a row that has it, chosen at random: the first one would tell of the input's order."""
+    """For each variable a row that has it, chosen at random: the first one would reveal the input's order."""
     order = np.argsort(keys(len(plan.rows)))
     chosen = np.empty(len(plan.segments.values), np.int64)
     chosen[plan.segments.variables[order]] = plan.rows[order]

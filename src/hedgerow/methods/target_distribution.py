@@ -3,10 +3,10 @@
 Source     [Zhang 2008], chapter 3
 Guarantee  a subdomain of a group drawn at random, then a value from it by the target, follows exactly the target (with
            a shift factor: a distribution near it); grouping looks at no sensitive value, but how many values are
-           generalized follows the true counts, and whoever knows the algorithm can learn from that
+           generalized follows the true counts, and an attacker who knows the algorithm can learn from that
 Cost       a counting pass, a pass over the distinct values, two shuffles; with fakes or a shift a program per group
 
-Which target rows get: given, a shape, or their own. Which of them belong together is told by `target_parts`.
+The target of each part is given, a named shape, or its own distribution. `target_parts` divides the rows into parts.
 """
 
 from __future__ import annotations
@@ -321,7 +321,7 @@ def _tree(
     else:
         tree = prepared.tree_in_form(prepared.columns.sensitive[0], wanted)
     if sum(share > 0 for share in tree.target()) < 2:
-        raise Infeasible("a target that gives one value alone a chance hides nothing; use a wider one.")
+        raise Infeasible("a target with one possible value hides nothing; use a wider one.")
     if most is None:
         return tree, Fraction(0)
     small = quantize(tree, most=most)

@@ -1,4 +1,4 @@
-"""Groups for one more release of a changing table: whoever was published before keeps the signature.
+"""Groups for one more release of a changing table: everybody who was published before keeps their signature.
 
 Source     [Xiao 2007], section 5: division, balancing, assignment, split
 Guarantee  m-unique groups; everybody with a signature is in a group that publishes exactly its values. A first release
@@ -7,11 +7,12 @@ Guarantee  m-unique groups; everybody with a signature is in a group that publis
 Cost       O(n) time after drawing one key per published value; with `near` also a sort of the rows
 Deviates   newcomers are dealt in the order of their values (`round_robin`), which gives few signatures and so large
            buckets. Unless `near`, gaps of a bucket are filled by counterfeits alone: the paper fills them with
-           newcomers where it can, and whoever knows that learns from a counterfeit which values no newcomer had.
-           Newcomers who are not m-eligible form one bucket in which all values are alike; the paper leaves that open
+           newcomers where it can, and an attacker who knows that learns from a counterfeit which values no newcomer
+           had. Newcomers who are not m-eligible form one bucket in which all values are equally frequent; the paper
+           leaves that open
 
 A bucket holds everybody of one signature. It has as many groups as its most frequent value has people; each group takes
-one person of each value, or a counterfeit where there is none left. Which, is a fair shuffle, or near each other.
+one person of each value, or a counterfeit if none is left. People are assigned at random, or similar people together.
 
 Signatures for people who are published for the first time.
 

@@ -21,6 +21,8 @@ from hedgerow.query.answer import MEANING, Answer, Result
 
 __all__ = ["AnswerTable", "answer_cells", "place_of"]
 
+PICKED = "rows were chosen by expected answers; the true table may have others"
+ABSENT = "some of these groups may have no row in the true table; their answers speak of tables in which they have one"
 _SHOWN = 60
 _UNBOUNDED = "none"
 _BAR = (140, 12)
@@ -55,6 +57,16 @@ class AnswerTable:
     def answers(self, name: str) -> list[Answer]:
         """Return one aggregate's answers, row by row."""
         return self._result.estimates[name].answers
+
+    @property
+    def sure(self) -> list[bool]:
+        """Tell of each row whether every table has it that the release allows: some group may have no row at all."""
+        return [True] * len(self) if self._result.sure is None else list(self._result.sure)
+
+    @property
+    def is_picked(self) -> bool:
+        """Tell whether HAVING, LIMIT or OFFSET chose rows by expected answers, so that the truth may have others."""
+        return self._result.is_picked
 
     def to_arrow(self) -> pa.Table:
         """Return the Arrow table."""
@@ -124,6 +136,10 @@ class AnswerTable:
         """Say what a reader must know about the columns."""
         found = [answer for name in self.aggregates for answer in self.answers(name)]
         notes = [MEANING] if any(answer.bounded and answer.std for answer in found) else []
+        if self._result.is_picked:
+            notes.append(PICKED)
+        if not all(self.sure):
+            notes.append(ABSENT)
         if any(not answer.reached for answer in found):
             notes.append("* bounds that hold, and may be wider than the best ones")
         if not all(answer.bounded for answer in found):

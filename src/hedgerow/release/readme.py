@@ -1,4 +1,4 @@
-"""The page inside a bundle, for the person who receives it and has never heard of hedgerow."""
+"""The README of a bundle, for a recipient who does not know hedgerow."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def what_was_done(release: Release) -> str:
 
 
 def _ask(release: Release, helpers: Mapping[str, pa.Table]) -> str:
-    """Say how to ask: with hedgerow, and with what everybody has."""
+    """Say how to ask: with hedgerow, and with SQL, pandas and R."""
     warning = (_ESTIMATED if release.form.is_altered else _BOUNDED).format(**_words(release))
     example = release.form.example(release, [name for table in helpers.values() for name in table.column_names])
     question = "SELECT count(*) AS total FROM release" if example is None else example.question

@@ -59,7 +59,7 @@ def _answer(row: dict[str, Any], name: str) -> Answer:
 
 
 def has_width(row: dict[str, Any], name: str) -> bool:
-    """Tell whether the digits differ; that bounds were rounded outwards is nothing to draw."""
+    """Return whether the digits differ; that bounds were rounded outwards is nothing to draw."""
     return number_text(row[f"{name}_lower"]) != number_text(row[f"{name}_upper"])
 
 

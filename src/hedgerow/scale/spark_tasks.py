@@ -1,4 +1,4 @@
-"""What Spark's Python workers do in a task: count, code, deal and send rows, and run the kernels of a block.
+"""The tasks of Spark's Python workers: count, encode, assign and send rows, and run the kernels of a block.
 
 Guarantee  what leaves a task before the kernels are codes; an error of ours reaches the driver, and nothing of any
            other but its kind, so that no message or log has a cell

@@ -101,7 +101,12 @@ class _Column:
 
 
 def suggest(source: object) -> list[Suggestion]:
-    """Propose a role for every column of a table, in the table's order; it is taken in every way of `read_table`."""
+    """Propose a role for every column of a table, in the table's order; `source` is whatever `read_table` takes.
+
+    >>> table = {"name": ["a", "b"], "age": [30, 31], "salary": [1, 2]}
+    >>> [(each.column, str(each.role)) for each in suggest(table)]
+    [('name', 'identifier'), ('age', 'quasi'), ('salary', 'sensitive')]
+    """
     table = read_table(source)
     return [_suggest_one(table, name) for name in table.names]
 
@@ -120,7 +125,7 @@ def _judge(column: _Column) -> tuple[Role, str]:
     if column.distinct == 0:
         return Role.PLAIN, "holds no values at all"
     if column.distinct == 1:
-        return Role.PLAIN, "holds one value only: it tells nobody apart"
+        return Role.PLAIN, "holds one value only: it distinguishes nobody"
     return _judge_by_name(column) or _judge_by_shape(column)
 
 
@@ -174,7 +179,7 @@ def _several(column: _Column) -> str:
 
 
 def _has_running_numbers(column: _Column) -> bool:
-    """Tell whether whole numbers were given one after the other, each to few rows."""
+    """Return whether whole numbers were given one after the other, each to few rows."""
     if not pa.types.is_integer(column.type) or column.distinct < _MANY_NUMBERS or column.counts.max() > _FEW_ROWS:
         return False
     span = int(column.values[-1].as_py()) - int(column.values[0].as_py()) + 1

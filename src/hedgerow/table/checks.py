@@ -1,7 +1,4 @@
-"""What every reader checks at the door, and how a refusal keeps cells out of its message.
-
-A path that a caller gave becomes a file that can be read, or a refusal that says why not.
-"""
+"""Checks that all readers share: paths, sizes, names, and error messages without cells of the table."""
 
 from __future__ import annotations
 
@@ -148,7 +145,7 @@ def files_below(folder: Path, endings: Collection[str]) -> list[Path]:
 def require_writable(path: str | PathLike[str], *, is_folder: bool = False, makes_folders: bool = False) -> None:
     """Raise InputError unless a file, or a folder, can be written there, before work is done for it; leave no trace.
 
-    Whoever `makes_folders` may name a place in folders that are not there yet.
+    With `makes_folders` the path may lie in folders that do not exist yet.
     """
     place = Path(path)
     try:

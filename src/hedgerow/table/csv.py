@@ -1,4 +1,4 @@
-"""Delimited text files in.
+"""Read delimited text files.
 
 Every cell is read as text, one dictionary of distinct texts a column, so that deciding a column's type looks at each
 distinct cell once and at all of them. Spaces and tabs around a cell are dropped. A missing value is an empty cell or
@@ -46,7 +46,7 @@ _DISTINCT = pa.dictionary(pa.int32(), pa.string())
 
 
 def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **options: Any) -> Table:
-    """Read a delimited text file; `options` are those of `ReadOptions`, and are found out where they are not given.
+    """Read a delimited text file; `options` are those of `ReadOptions`, and are detected if they are not given.
 
     `unescape_formulas` undoes what `write_csv` did to keep spreadsheets from running cells.
     """
@@ -161,7 +161,7 @@ def _cells(text: bytes, dialect: Dialect) -> pa.Table:
 
 
 def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
-    """Tell whether the first line is a row: some cell is a number like its column, another occurs below it again."""
+    """Return whether the first line is a row: some cell is a number like its column, another occurs below it again."""
     numbers = repeated = False
     for name, column in zip(names, cells.columns, strict=True):
         values = pa.concat_arrays([chunk.dictionary for chunk in column.chunks])
@@ -222,7 +222,7 @@ def _read_texts(text: bytes, dialect: Dialect, block: int, ragged: list[Any], *,
 
 
 def _refusal(text: bytes, dialect: Dialect) -> InputError:
-    """Read again without threads, which alone tells the number of the record that does not fit."""
+    """Read again without threads: only then does Arrow report the number of the record that does not fit."""
     ragged: list[Any] = []
     with suppress(pa.ArrowInvalid):
         _read_texts(text, dialect, min(len(text) + 1, _LARGEST_BLOCK), ragged, threads=False)

@@ -1,4 +1,4 @@
-"""Workbooks in (xlsx, xlsm, xlsb, xls, ods), by python-calamine.
+"""Read workbooks (xlsx, xlsm, xlsb, xls, ods) with python-calamine.
 
 One sheet is one table. Rows and columns without any cell are skipped. Dates stay dates, a column of dates with and
 without times becomes timestamps, error cells such as `#N/A` are missing; a column that mixes types is refused, and so

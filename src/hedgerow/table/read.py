@@ -1,4 +1,4 @@
-"""One door for every source of rows: frames by their kind, files by the ending of their name."""
+"""Read a table from any source: frames by their class, files by the ending of their name."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ def read_table(source: object, **options: Any) -> Table:
 
     Types afterwards: bool, int64, float64, decimal128, string, date32, timestamp[us]. NaN is missing, -0.0 is 0.0,
     infinite numbers and nested columns are refused, instants with a time zone are given in UTC, indexes are dropped.
+
+    >>> read_table({"age": [30, 31], "pay": [10, 20]})
+    Table(2 rows; age: int64, pay: int64)
     """
     if isinstance(source, str | PathLike):
         return read_file(source, **options)
@@ -39,7 +42,7 @@ def read_table(source: object, **options: Any) -> Table:
 
 
 def borrow_table(source: object) -> Table:
-    """Read a table without copying columns that can be used as they are; nobody may keep it after the call."""
+    """Read a table without copying columns that are already in the right form; it must not be kept after the call."""
     if isinstance(source, Table):
         return source
     from hedgerow.table.frames import read_frame

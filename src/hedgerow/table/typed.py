@@ -83,12 +83,12 @@ _WRITTEN = {
 
 
 def is_number_text(text: str) -> bool:
-    """Tell whether a text is a number with a decimal point or comma."""
+    """Return whether a text is a number with a decimal point or comma."""
     return re.fullmatch(rf"{_NUMBER}|{_WHOLE},\d+", text, re.ASCII) is not None
 
 
 def has_decimals(texts: pa.Array, sign: str) -> bool:
-    """Tell whether all distinct texts are numbers and some have this decimal sign."""
+    """Return whether all distinct texts are numbers and some have this decimal sign."""
     if texts.null_count == len(texts):
         return False
     pattern = rf"{_WHOLE}(?:{re.escape(sign)}\d+)?"

@@ -1,7 +1,7 @@
 """What a release shows once order and group numbers are taken off it: the same view, the same knowledge.
 
-A group shows its open columns and its sensitive values. Whoever knows somebody's open columns sees which groups the
-person may be in. In forms without groups every published row is a group of its own.
+A group shows its open columns and its sensitive values. An attacker who knows somebody's open columns sees which groups
+the person may be in. In forms without groups every published row is a group of its own.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ReleaseView:
 
     @property
     def tells_values(self) -> bool:
-        """Tell whether groups list true sensitive values, so that shares in them mean something."""
+        """Return whether groups list true sensitive values, so that shares in them mean something."""
         return self.form.lists_true_values
 
     def homes(self, row: Row) -> tuple[int, ...]:
@@ -62,7 +62,7 @@ class ReleaseView:
 
 
 def _may_be(part: Any, value: Any) -> bool:
-    """Tell whether a value is in a box: an interval with or without gaps, a set, or the values of a column."""
+    """Return whether a value is in a box: an interval with or without gaps, a set, or the values of a column."""
     if isinstance(part, _Interval):
         return part.has_gaps if value is None else part.low is not None and part.low <= value <= part.high
     return value in part
@@ -150,7 +150,7 @@ def _box(release: Release, table: Mapping[str, Sequence[Any]], name: str, row: i
 
 
 def may_show(view: ReleaseView, rows: Sequence[Row], values: Sequence[Any]) -> bool:
-    """Tell whether a view can come from these values at all, as far as rows with one home tell."""
+    """Return whether a view can come from these values at all, as far as rows with one home tell."""
     if not view.tells_values:
         return True
     homes = [view.homes(row) for row in rows]

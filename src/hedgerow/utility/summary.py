@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WeightedRisk:
-    """Risk under survey weights: the mean chance that a row is found, and how many rows that makes in all."""
+    """Risk under survey weights: the mean probability that a row is found, and how many rows that makes in all."""
 
     average: float
     expected_reidentifications: float

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import has_column, is_numeric
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.parameters import is_columns, is_whole
 from hedgerow.verify.values import Made, PublishedRelease
@@ -56,7 +56,7 @@ def check_made(release: PublishedRelease, *, has_boxes: bool) -> None:
     if "weight" in said:
         _check_weight(release, said["weight"])
     for name in (name for name, policy in made.missing.items() if policy != "value"):
-        if any(name in table.column_names and table.column(name).null_count for table in release.tables.values()):
+        if any(has_column(table, name) and table.column(name).null_count for table in release.tables.values()):
             raise BrokenPromise(f"'{name}' has missing values, which its policy rules out.")
 
 
@@ -75,8 +75,8 @@ def _check_weight(release: PublishedRelease, name: int | str) -> None:
 
 def interval_names(made: Made, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns of edges that are published as intervals, `x_from` to `x_to`, as the release says."""
-    names = str(made.parameters.get("intervals", "")).split(",")
-    return tuple(name for name in names if name and {f"{name}_from", f"{name}_to"} <= set(columns))
+    names, known = dict.fromkeys(str(made.parameters.get("intervals", "")).split(",")), set(columns)
+    return tuple(name for name in names if name and {f"{name}_from", f"{name}_to"} <= known)
 
 
 def check_graph_made(made: Made, edges: pa.Table) -> None:

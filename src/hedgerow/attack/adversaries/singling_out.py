@@ -49,7 +49,7 @@ class Description:
 def find_descriptions(
     columns: tuple[CandidateColumn, ...], weights: Ints, *, wanted: int, keys: Keys = system_keys
 ) -> list[Description]:
-    """Find descriptions that fit one published row: for some choices of columns, some of the rows that stand out."""
+    """Find descriptions that fit one published row: for some choices of columns, some of the rows that are unique."""
     looks = [number_looks(column.look) for column in columns]
     found: list[Description] = []
     for _ in range(CHOICES):
@@ -142,7 +142,7 @@ def _measure(context: Context) -> Finding | None:
     found = find_descriptions(rows.columns, rows.weights, wanted=max(20, context.targets // 2), keys=keys)
     if not found:
         return None
-    # Among some of the people a description would miss whoever was not drawn, so that all are asked.
+    # All people are searched: in a sample a description would miss people who were not drawn.
     people = people_of(rows, context.table, np.arange(size))
     ones = count_fitting(rows.columns, found, people) == 1
     blind = count_fitting(rows.columns, mix_descriptions(found, len(rows.weights), keys=keys), people) == 1

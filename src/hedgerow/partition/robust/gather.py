@@ -1,22 +1,21 @@
-"""ART: rows gather in groups in which nobody stands out, even to an adversary who knows the odds.
+"""ART: groups in which p is at most 1/r for every row, for an adversary who knows the odds.
 
 Source     [Wong 2009], section 4.2
 Guarantee  every group satisfies inference.robust; rows that fit no group are returned as suppressed
 Cost       a search in a tree per row, near n log n; groups that need many rows come last
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;
-           a group takes single rows until it holds and is then left alone; the number of rows that a group may take
-           starts at a multiple of r and doubles, so that the few who stand out most cannot use up everybody else's
-           companions; the first starts serve those first who stand out most; order and ties are secret-random; stuck
+           a group takes single rows until it is robust and is then left alone; the number of rows that a group may take
+           starts at a multiple of r and doubles, so that the few rows of greatest odds cannot use up the companions of
+           all others; the first searches start with the greatest odds; order and ties are secret random numbers; stuck
            rows are placed by sums (`place`) and then one by one
 Bound      the number of rows that a group may take doubles until it reaches the free rows, beyond which nobody has
            companions: at most log2 n rounds, in each of which a row joins a growing group at most `WORK` n times
 
 Rows that find no place (the paper does not treat stuck groups, though they are common) are placed afterwards, in this
-order: a stuck row joins the closest group that still holds with one occurrence more; or several groups unite around it
-until the union holds; or it takes the place of a row of its value that finds a place elsewhere. Groups that hold stay
-groups that hold; a row that finds no place stays stuck. That costs O(G K) per stuck row for G groups and K attribute
-sets, and at most some forty tests. Where far more rows are stuck than may be left out, no place is looked for: such an
-r is out of reach.
+order: a stuck row joins the closest group that is still robust with one occurrence more; or several groups unite around
+it until the union is robust; or it takes the place of a row of its value that fits elsewhere. Robust groups stay
+robust; a row that fits nowhere stays stuck. That costs O(G K) per stuck row for G groups and K attribute sets, and at
+most some forty tests. If far more rows are stuck than may be suppressed, nothing is tried: such an r is out of reach.
 """
 
 from __future__ import annotations
@@ -224,7 +223,7 @@ class RobustGroups:
 
     groups: NDArray[np.int32]
     is_given_up: bool = False
-    """Tell whether the search ended early, when far more rows than allowed had no companions left."""
+    """Return whether the search ended early, when far more rows than allowed had no companions left."""
 
     @property
     def left_out(self) -> int:
@@ -287,7 +286,7 @@ class _GatherSearch:
 
     @property
     def is_small(self) -> bool:
-        """Tell whether plain loops finish before compiled ones are loaded."""
+        """Return whether plain loops finish before compiled ones are loaded."""
         return self.candidates.size * self.candidates.secrets * len(self.candidates.signatures) <= SMALL
 
     @cached_property
@@ -344,7 +343,7 @@ class _GatherSearch:
 def _gather(
     search: _GatherSearch, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
 ) -> tuple[list[Rows], Rows, bool]:
-    """Form groups around all rows with a protected value, of at most `most` rows at first; tell whether it gave up."""
+    """Form groups around all rows with a protected value, first of at most `most` rows; return whether it gave up."""
     groups: list[Rows] = []
     needs = np.zeros(search.candidates.size)
     share = 0.5  # of the work, by guess: the first round half, the second half of the rest

@@ -1,6 +1,6 @@
 """Places for stuck rows by sums of odds alone: the first of thousands of groups that can take one more.
 
-Source     own; [Wong 2009] has no word for rows without companions
+Source     own; [Wong 2009] does not treat rows without companions
 Guarantee  a group changes only where c r times its greatest odds is at most the sum of its odds, for every protected
            value that it holds and every attribute set, which bounds p by 1/r
 Cost       at most `_ASKED` groups looked at per kind of stuck rows, `_WORK` in all, one pass over the rows of each
@@ -102,7 +102,7 @@ def cut_groups(rows: Rows, ends: NDArray[np.int64]) -> list[Rows]:
 def _is_hidden(
     people: People, lists: Lists, g: int, row: int, held: tuple[int, int, float], hint: NDArray[np.int64]
 ) -> bool:
-    """Tell whether c rows of group g and `row` can have v with nobody standing out, by sums; `held` is v, c and r.
+    """Return whether c rows of group g and `row` can have v with p at most 1/r, by sums; `held` is v, c and r.
 
     `hint` is the attribute set that failed last, which mostly fails again.
     """
@@ -128,7 +128,7 @@ def _is_hidden(
 def _takes(
     people: People, lists: Lists, g: int, row: int, r: float, counts: NDArray[np.int64], hint: NDArray[np.int64]
 ) -> bool:
-    """Tell whether group g holds with one row more; `counts` are zeros before and after."""
+    """Return whether group g holds with one row more; `counts` are zeros before and after."""
     x = people.value[row]
     counts[x] += 1
     member = lists.first[g]
@@ -151,7 +151,7 @@ def _takes(
 def join_any(
     people: People, lists: Lists, stuck: Rows, starts: NDArray[np.int64], r: float, asked: int
 ) -> NDArray[np.bool_]:
-    """Put each stuck row into the first group, from its start on, that holds with it; tell which were placed."""
+    """Put each stuck row into the first group, from its start on, that stays robust; return which were placed."""
     placed, hint = np.zeros(len(stuck), np.bool_), np.zeros(len(people.odds), np.int64)
     counts = np.zeros(len(people.odds) + 1, np.int64)
     looked, start = 0, np.int64(0)

@@ -1,4 +1,4 @@
-"""What will be kept of a column: its grid, its segments, the sampled localities and the given properties.
+"""The plan of a column: its grid, its segments, the sampled localities and the given properties that will be kept.
 
 Source     [Xue 2011], sections 3 and 4
 Guarantee  every property that is planned holds for the column as it is
@@ -178,7 +178,7 @@ def _first_above(grid: Grid, threshold: Threshold) -> int:
 
 
 def _in_ticks(relation: Relation, grid: Grid, segments: Segments, low: int, layout: str) -> TickRelation:
-    """Translate a relation; raises where it does not hold, or speaks of values that are not there."""
+    """Translate a relation; raises if it does not hold, or names values that do not occur."""
     if layout != "runs":
         raise ParameterError("Relations between values need layout='runs': elsewhere a value becomes many.")
     if relation.positive and grid.origin + low * grid.unit <= 0:

@@ -8,8 +8,8 @@ Cost       steps times the cost of one; keys are drawn here, in a fixed order, s
 Deviates   the paper walks 4,000 or 40,000 steps and looks no further
 
 With `steps="auto"` the first leg turns 256 times through all directions; a block that has not mixed walks on, each leg
-twice as long as the one before and judged alone, so that the way from the start does not count. That stopping by this
-rule does not bend the result is measured in docs/studies/walk.md.
+twice as long as the one before and judged alone, so that the way from the start does not count. docs/studies/walk.md
+measures that stopping by this rule does not bias the result.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _walk_on(trips: Sequence[Trip], drawn: Sequence[NDArray[np.uint64]]) -> list
 def _judge(trip: Trip, walked: Walked, steps: int) -> Trip:
     free = ~trip.course.polytope.pinned
     at_home = (walked.trace == trip.course.polytope.point).mean(axis=0)[free]
-    # A value that is always at home is stuck; one that stands still elsewhere stands where the walk began.
+    # A value that always equals its original is stuck; one that is constant elsewhere stayed where the walk began.
     effective = walked.effective[free][at_home < 1]
     return replace(
         trip,
@@ -168,7 +168,7 @@ def _in_batches(blocks: list[Block], size: int) -> Iterator[list[Block]]:
 
 
 def _refusal(column: str, failed: Sequence[Trip], total: int) -> Infeasible:
-    # Where the others have not mixed either, a value that is still at home tells of too few steps, not of no room.
+    # If the others have not mixed either, a value that still equals its original lacked steps, not room.
     tight = [trip.stuck for trip in failed if trip.stuck and trip.effective >= ENOUGH]
     if tight:
         return Infeasible(
