@@ -101,7 +101,7 @@ class _Column:
 
 
 def suggest(source: object) -> list[Suggestion]:
-    """Propose a role for every column of a table, in the table's order; it is taken in every way of `read_table`.
+    """Propose a role for every column of a table, in the table's order; `source` is whatever `read_table` takes.
 
     >>> table = {"name": ["a", "b"], "age": [30, 31], "salary": [1, 2]}
     >>> [(each.column, str(each.role)) for each in suggest(table)]
