@@ -113,6 +113,22 @@ def test_random_tables_of_every_shape_end(seed: int) -> None:
         ends(table, Robust(r, estimate, model=model, protect=protect, max_suppressed=share))
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_few_rows_that_hold_as_one_group_are_published(seed: int) -> None:
+    """Two of five equal people have x: one group has 2/5, while three and two would leave somebody with 1/2."""
+    rng = np.random.default_rng(seed)
+    tried = 0
+    for _ in range(40):
+        rows = int(rng.integers(3, 13))
+        table = pa.table({"q": rng.integers(0, 2, rows), "s": np.array(list("vwxyz"))[rng.integers(0, 5, rows)]})
+        candidates = crowd_of(table, None)
+        for r in (Fraction(5, 4), Fraction(8, 5), Fraction(12, 5), Fraction(7, 2)):
+            if Check(candidates, r).holds(np.arange(rows, dtype=np.int32)):
+                tried += 1
+                assert ends(table, Robust(r, KnowledgeEstimate(support=1), max_suppressed=0))
+    assert tried > 10
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_tables_in_blind_groups_end(seed: int) -> None:
     """With probabilities from elsewhere and groups that no value decides: published, or refused with an r as well."""

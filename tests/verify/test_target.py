@@ -76,6 +76,14 @@ def test_nothing_at_the_root_tells_nothing():
     assert "no value stands at a root" in still_tells(release)
 
 
+def test_nothing_at_the_root_does_not_make_the_values_follow_the_target():
+    """Of 1, [2, 3] two have 1 and four have 2: no side has too many, and nobody has 3; the sentence claims no more."""
+    schema = hr.Schema(quasi=["q"], sensitive="s", hierarchies={"s": hr.Hierarchy.from_nested([1, [2, 3]])})
+    table = pa.table({"q": range(6), "s": [1, 1, 2, 2, 2, 2]})
+    told = still_tells(hr.TargetDistribution("uniform").publish(table, schema))
+    assert told == "no value stands at a root, so nothing tells there of a side with too many for the target"
+
+
 def test_a_narrowed_subdomain_is_found():
     """Replacing a root value by a leaf breaks the ratio."""
     release = release_of()

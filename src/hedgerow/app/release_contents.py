@@ -41,11 +41,12 @@ def group_sizes(release: Release | GroupedGraph) -> list[tuple[str, int]]:
     step = -(-(most - least + 1) // 12)
     places = (sizes - least) // step
     counts = np.bincount(places)
-    return [(_class_name(least + place * step, step), int(count)) for place, count in enumerate(counts)]
+    starts = range(least, most + 1, step)
+    return [(_class_name(start, min(start + step - 1, most)), int(n)) for start, n in zip(starts, counts, strict=True)]
 
 
-def _class_name(start: int, step: int) -> str:
-    return f"{start:,}" if step == 1 else f"{start:,}–{start + step - 1:,}"
+def _class_name(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 
 
 def facts_of(release: Release | GroupedGraph, said: dict[str, str]) -> list[tuple[str, str]]:
@@ -103,9 +104,9 @@ def error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any]
 
 def _scale(values: list[Any]) -> dict[str, Any]:
     """The line that values are drawn on: where it begins and ends, and both ends in words, dates as dates."""
-    ends = sorted((place, number_text(value)) for value in values if (place := place_of(value)) is not None)
-    first, last = (ends[0], ends[-1]) if ends else ((0.0, "0"), (0.0, "0"))
-    return {"scale": (first[0], last[0]), "ends": [first[1], last[1]]}
+    placed = [(place, value) for value in values if (place := place_of(value)) is not None] or [(0.0, 0)]
+    first, last = (choose(placed, key=lambda one: one[0]) for choose in (min, max))
+    return {"scale": (first[0], last[0]), "ends": [*bound_texts(first[1], None, last[1], exact=False)[::2]]}
 
 
 def truths_of(original: pa.Table, question: str, result: AnswerTable) -> dict[tuple[Any, ...], dict[str, Any]]:

@@ -24,6 +24,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.verify.names import tables_with
 
 _EVERY_VALUE = "null"
 """How a robust guarantee writes that no value is left out."""
@@ -75,7 +76,7 @@ def beliefs(release: Release, column: str, *, beside: Sequence[pa.Table] = ()) -
 
 
 def _of_values(release: Release, column: str) -> Beliefs:
-    table = next(table for table in release.tables.values() if column in table.column_names)
+    table = tables_with(release.tables, column)[0]
     is_grouped = release.group_column in table.column_names
     groups = table.column(release.group_column).to_numpy() if is_grouped else np.arange(table.num_rows)
     domain, codes = _encode(table.column(column))

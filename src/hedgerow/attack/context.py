@@ -33,6 +33,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line
 from hedgerow.randomness import Keys
 from hedgerow.release import Release
+from hedgerow.verify.names import tables_with
 
 MOST_ROWS = 100_000
 """Whole groups up to so many rows are learned from; more teach little more."""
@@ -248,7 +249,7 @@ def _teacher(context: Context, everyone: People) -> CodedGroups:
 
 def _values(context: Context) -> tuple[Ints, Ints]:
     release = context.release
-    table = next(table for table in release.tables.values() if context.column in table.column_names)
+    table = tables_with(release.tables, context.column)[0]
     codes = codes_in(context.beliefs.domain, table.column(context.column), context.column)
     return codes, table.column(release.group_column).to_numpy().astype(np.int64)
 

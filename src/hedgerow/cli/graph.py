@@ -322,6 +322,7 @@ def show_answers(
     from hedgerow.digits import bound_texts, number_text
     from hedgerow.graph import GraphAnswer
     from hedgerow.graph import open as open_graph
+    from hedgerow.query.answer import MEANING
 
     release = open_graph(bundle, max_bytes=max_bytes)
     rows = []
@@ -350,6 +351,8 @@ def show_answers(
     names = ("question", "lower", "expected", "upper", "std")
     if rows:
         console().print(table("", names, rows, right=names[1:]))
+        if any(not answer.exact and answer.std for _, answer in asked if isinstance(answer, GraphAnswer)):
+            console().print(MEANING, style="dim", markup=False)
 
 
 @graph.command(short_help="Check a published graph: checksums, sizes and safety.")

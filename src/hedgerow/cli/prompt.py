@@ -21,6 +21,7 @@ from hedgerow.cli.regress import show_regression
 from hedgerow.cli.show import console, table
 from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.query.sql.wording import begins_question, check_beginning, expects_select, goes_on, is_ended, is_whole
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.query import Session
@@ -272,7 +273,7 @@ def show(result: AnswerTable) -> None:
 def _describe(release: Release, name: str) -> tuple[str, str]:
     ends = release.form.lower_ends(release.columns, release.group_column)
     names = (ends.get(name, name), name)
-    published = [t.schema.field(name).type for name in names for t in release.tables.values() if name in t.column_names]
+    published = [table.schema.field(name).type for name in names for table in tables_with(release.tables, name)]
     return str(published[0]) if published else "", _fate(release, name)
 
 

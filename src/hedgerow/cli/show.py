@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -52,13 +53,23 @@ def table(
     It is `width` wide at most (by default as wide as the screen) and breaks no word: where the words do not fit beside
     each other, each cell gets a line of its own, with the column's name before it.
     """
-    columns = [printable(name) for name in columns]
-    cells = [[printable(str(cell)) for cell in row] for row in rows]
-    right = [printable(name) for name in right]
+    columns, right = list(map(_spell_out, columns)), list(map(_spell_out, right))
+    cells = [[_spell_out(str(cell)) for cell in row] for row in rows]
     widths = _widths(columns, cells, console().width if width is None else width)
     if widths is None:
         return facts(title, _one_below_the_other(columns, cells))
     return _grid(title, columns, cells, widths, right)
+
+
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def _spell_out(text: str) -> str:
+    """Spell out signs that steer a terminal, turn its direction or end a line: names and cells may be a stranger's.
+
+    Other invisible signs stay, since some languages write words with them.
+    """
+    return _STEERING.sub(lambda found: printable(found[0]), text)
 
 
 def _grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int], right: Any) -> Any:
@@ -79,7 +90,7 @@ def _with_title(title: str, built: Any) -> Any:
     from rich.console import Group
     from rich.text import Text
 
-    return Group(Text(printable(title)), built) if title else built
+    return Group(Text(_spell_out(title)), built) if title else built
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
@@ -113,7 +124,7 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
 
     built = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     for what, value in pairs:
-        built.add_row(Text(printable(what)), Text(printable(str(value))))
+        built.add_row(Text(_spell_out(what)), Text(_spell_out(str(value))))
     return _with_title(title, built)
 
 

@@ -2,8 +2,8 @@
 
 Source     [Wong 2009], definition 1, by the possible worlds of its section 3
 Guarantee  p(t:x) <= 1/r for every row t, every protected set of values x and every attribute set that is known
-Cost       one pass of `robust_binary` per attribute set and protected set over the groups that hold it, or one of
-           `robust_full` per attribute set
+Cost       one pass of `binary_posteriors` per attribute set and protected set over the groups that hold it, or one of
+           `full_by_group` per attribute set
 Deviates   the model is stated: "binary" reads the odds of x against not x, as the paper's theorem does; "full" reads
            the odds of all values, as its definition of a possible world does. Neither implies the other.
 """

@@ -29,6 +29,7 @@ from hedgerow.utility.compare import outcomes_of, questions_for, scores_by_aggre
 from hedgerow.utility.measures import generalization_loss
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from hedgerow.utility.risk import attribute_risk
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -263,7 +264,7 @@ def _disclosure(release: Release) -> tuple[float | None, float | None]:
     if not release.form.lists_true_values:
         return None, None
     name = release.columns.sensitive[0]
-    values = next(one for one in release.tables.values() if name in one.column_names)
+    values = tables_with(release.tables, name)[0]
     groups, column = values.column(release.group_column).to_numpy(), values.column(name)
     worst = attribute_risk(name, groups, column).worst
     line = _line(column.combine_chunks().drop_null(), name)

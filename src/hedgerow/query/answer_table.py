@@ -22,7 +22,7 @@ from hedgerow.query.answer import MEANING, Answer, Result
 __all__ = ["AnswerTable", "answer_cells", "place_of"]
 
 PICKED = "rows were chosen by expected answers; the true table may have others"
-ABSENT = "some of these groups may have no row in the true table; their answers speak of tables in which they have one"
+ABSENT = "some of these groups may have no row in the true table, which then does not list them; a COUNT of 0 says that"
 _SHOWN = 60
 _UNBOUNDED = "none"
 _BAR = (140, 12)

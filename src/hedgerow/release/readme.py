@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from hedgerow.arrays import is_numeric
 from hedgerow.release.release import Release
+from hedgerow.verify.names import tables_with
 from hedgerow.verify.parts import PARTED
 from hedgerow.verify.words import page_words
 
@@ -124,8 +125,12 @@ def _weighting(release: Release) -> str:
     weight = release.made.parameters.get("weight")
     if weight is None or release.form.columns_apart:
         return ""
-    kinds = {field.name: field.type for table in release.tables.values() for field in table.schema}
-    numbers = [name for name in release.columns.sensitive if name in kinds and is_numeric(kinds[name])]
+    kinds = {
+        name: table.schema.field(name).type
+        for name in release.columns.sensitive
+        for table in tables_with(release.tables, name)
+    }
+    numbers = [name for name, kind in kinds.items() if is_numeric(kind)]
     average = [f'a weighted average is\n`sum("{name}" * "{weight}") / sum("{weight}")`, ' for name in numbers[:1]]
     return (
         f"\nA row stands for as many people as its `{weight}` says: {''.join(average)}"

@@ -179,6 +179,8 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
 
 def _trouble(file: Path) -> str | None:
     try:
+        if str(file) == "-":
+            return "a table comes from a file, not from a pipe"
         if file.is_dir():
             return "it is a folder, not a file"
         with file.open("rb"):

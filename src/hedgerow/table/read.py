@@ -105,7 +105,7 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
 def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     entry = READERS.get(file.suffix.lower())
     if entry is None:
-        raise InputError(f"'{file.name}' has an unknown ending; readable are {', '.join(READERS)}.")
+        raise InputError(f"'{file.name}' has an unknown ending; readable are {', '.join(READERS)}, also compressed.")
     module, function = entry.split(".")
     what, own = OPTIONS[module]
     require_known(what, own, asked)

@@ -19,6 +19,7 @@ from hedgerow.arrays import is_numeric
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.query import Answer, ask
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -141,9 +142,9 @@ def _sensitive(releases: Sequence[Release], workload: Workload) -> str:
 def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
     """Published values, column by column; which row they belong to does not matter here."""
     for release in releases:
-        columns = {name: table.column(name) for table in release.tables.values() for name in table.column_names}
-        if not (release.form.has_boxes or release.form.has_subdomains) and all(name in columns for name in names):
-            return pa.table({name: columns[name] for name in names})
+        holders = [tables_with(release.tables, name)[:1] for name in names]
+        if not (release.form.has_boxes or release.form.has_subdomains) and all(holders):
+            return pa.table({name: table.column(name) for name, (table,) in zip(names, holders, strict=True)})
     raise ParameterError(
         "none of the releases has values as they were; name the table that they come from: --original."
     )

@@ -74,7 +74,7 @@ MEASURED: dict[str, Measured] = {
     "target": Measured(
         19,
         "a value that the target gives 1/10 was ruled out for everybody, and one that it gives 1/3 had 2/5",
-        "A hierarchy of one level with equal shares tells nothing beyond the target.",
+        "Without a shift a hierarchy of one level with equal shares tells nothing beyond the target.",
         "how many values were generalized, and to which nodes, follows the true counts; whoever knows the algorithm "
         "can learn from that",
     ),

@@ -13,7 +13,7 @@ exact      as they came in; what differs in any sign is another value, and the g
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -34,6 +34,7 @@ __all__ = [
     "in_form",
     "is_in_form",
     "subdomain_columns",
+    "tables_with",
     "text_in_form",
 ]
 
@@ -72,6 +73,17 @@ def subdomain_columns(columns: PublishedColumns, group_column: str) -> tuple[str
     used = {name.lower() for name in (*columns.all, group_column)}
     low, high, node = _derive_names(columns.sensitive[0], ("low", "high", "node"), used)
     return low, high, node
+
+
+_OF_PEOPLE = ("release", "quasi", "sensitive", "domain")
+
+
+def tables_with(tables: Mapping[str, pa.Table], column: str) -> list[pa.Table]:
+    """The tables that hold published values of a column of the release, first those of rows.
+
+    Tables of sets, targets and properties have columns of their own, which may bear the name of one (`value`, `label`).
+    """
+    return [tables[name] for name in _OF_PEOPLE if name in tables and column in tables[name].column_names]
 
 
 def free_name(wanted: str, taken: Sequence[str]) -> str:

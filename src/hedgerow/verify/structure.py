@@ -22,7 +22,7 @@ from hedgerow.arrays import has_column
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
 from hedgerow.verify.made import check_made
-from hedgerow.verify.names import SETS, box_columns, is_in_form, subdomain_columns
+from hedgerow.verify.names import SETS, box_columns, is_in_form, subdomain_columns, tables_with
 from hedgerow.verify.parameters import check_parameters
 from hedgerow.verify.values import PublishedRelease
 
@@ -204,11 +204,11 @@ def _check_texts(release: PublishedRelease) -> None:
         policies |= dict.fromkeys(ends, policies.pop(name))
     if layout_of(release).has_boxes:  # labels of boxes are no values of the column
         policies = {name: policies[name] for name in policies.keys() - set(release.columns.quasi)}
-    for table in release.tables.values():
-        for name in policies.keys() & set(table.column_names):
-            if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policies[name]):
+    for name, policy in policies.items():
+        for table in tables_with(release.tables, name):
+            if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policy):
                 raise BrokenPromise(
-                    f"'{name}' holds texts that are not in the form of its policy '{policies[name]}': with spaces "
+                    f"'{name}' holds texts that are not in the form of its policy '{policy}': with spaces "
                     "around them, signs that nobody sees, in other case, or not in Unicode's form NFC."
                 )
 

@@ -281,9 +281,9 @@ def still_tells(release: PublishedRelease) -> str:
     stuck = total(release, "at a root", int(counts.counts[is_root].sum()))
     values = total(release, "counted", int(counts.counts.sum()))
     if stuck == 0:
-        return "no value stands at a root, so the groups' own distributions are the targets"
+        return "no value stands at a root, so nothing tells there of a side with too many for the target"
     return (
-        f"{stuck:,} of {values:,} values stand at a root: about so many are too many on some side for the target; "
+        f"{stuck:,} of {values:,} values stand at a root, since some side has too many for the target; "
         "on which side is not told, unless somebody reasons about how the algorithm chose them"
     )
 

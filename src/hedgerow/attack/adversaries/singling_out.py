@@ -33,6 +33,7 @@ from hedgerow.attack.candidates import (
 from hedgerow.attack.context import Context, need_original, need_quasi, pick_rows
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, clustered_rate, percent
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.verify.names import tables_with
 
 CHOICES = 60
 """How many choices of columns are tried: how well descriptions fit depends more on their columns than on the rows."""
@@ -171,7 +172,7 @@ def _measure(context: Context) -> Finding | None:
 def _described_rows(context: Context) -> CandidateRows:
     """The published rows with the sensitive column beside them where it has a value for each row."""
     release, candidates = context.release, context.candidates
-    table = next((table for table in release.tables.values() if context.column in table.column_names), None)
+    table = next(iter(tables_with(release.tables, context.column)), None)
     if table is None or table.num_rows != release.rows.published:
         return candidates
     secret = point_column(context.column, table.column(context.column))

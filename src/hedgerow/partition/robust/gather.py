@@ -13,9 +13,11 @@ Bound      the number of rows that a group may take doubles until it reaches the
 
 Rows that find no place (the paper does not treat stuck groups, though they are common) are placed afterwards, in this
 order: a stuck row joins the closest group that is still robust with one occurrence more; or several groups unite around
-it until the union is robust; or it takes the place of a row of its value that fits elsewhere. Robust groups stay
-robust; a row that fits nowhere stays stuck. That costs O(G K) per stuck row for G groups and K attribute sets, and at
-most some forty tests. If far more rows are stuck than may be suppressed, nothing is tried: such an r is out of reach.
+it until the union is robust; or it takes the place of a row of its value that fits elsewhere. In a table of few rows
+those that need no companion can be united as well, and finally all rows, so that a table that is robust as one group is
+never refused. Robust groups stay robust; a row that fits nowhere stays stuck. That costs O(G K) per stuck row for G
+groups and K attribute sets, and at most some forty tests. If far more rows are stuck than may be suppressed, nothing is
+tried: such an r is out of reach.
 """
 
 from __future__ import annotations
@@ -51,6 +53,9 @@ Rows = NDArray[np.int32]
 _TRIES = 6
 """How many of the closest groups are asked: beyond these the spread of odds is too wide anyway."""
 
+_ALL = 64
+"""Of at most so many rows all are united if need be: few people have few companions."""
+
 _EXCHANGES = 2
 """How many groups, and rows of each, are asked for an exchange: each needs a place elsewhere, which is rare."""
 
@@ -70,13 +75,17 @@ _MOST = 400
 def rescue(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, allowed: int = 0) -> tuple[list[Rows], Rows]:
     """Find places for as many stuck rows as possible; return the groups and the rows that are still stuck."""
     is_hopeless = len(stuck) > max(_FEW, min(_HOPELESS * allowed, allowed + _MOST))
-    if len(stuck) == 0 or not groups or is_hopeless:
+    if len(stuck) == 0 or is_hopeless:
         return groups, stuck
+    if not groups:
+        return ([stuck], stuck[:0]) if check.candidates.size <= _ALL and check.holds(stuck) else (groups, stuck)
     placement = _Placement(check, list(groups))
     stuck, rest = np.split(stuck[np.argsort(keys(len(stuck)))], [_MOST])
     for step in (placement.join, placement.unite, placement.exchange):
         in_secret_order = stuck[np.argsort(keys(len(stuck)))]
         stuck = in_secret_order[[not step(int(row)) for row in in_secret_order]]
+    if len(stuck) > allowed and check.candidates.size <= _ALL and placement.unite(*stuck.tolist()):
+        stuck = stuck[:0]
     return [rows for rows in placement.groups if len(rows)], np.append(stuck, rest)
 
 
@@ -118,16 +127,13 @@ class _Placement:
         x = self.check.candidates.secret[row]
         # Without any knowledge somebody of the group has x with probability c / N: more than 1/r cannot hold.
         roomy = (self.boxes(x).counts + 1) * float(self.check.r) <= self.sizes + 1
-        for g in self._closest(row, roomy)[:_TRIES]:
-            if self._replace(g, np.append(self.groups[g], np.int32(row))):
-                return True
-        return False
+        return any(self._replace(g, np.append(self.groups[g], np.int32(row))) for g in self._closest(row, roomy))
 
-    def unite(self, row: int) -> bool:
-        """Unite the closest groups around the row until the union holds."""
-        union = np.array([row], np.int32)
+    def unite(self, *rows: int) -> bool:
+        """Unite the groups that are closest to the first of the rows around them all until the union holds."""
+        union = np.array(rows, np.int32)
         taken: list[int] = []
-        for g in self._closest(row, self.sizes > 0)[:_TRIES]:
+        for g in self._closest(rows[0], self.sizes > 0, _ALL if self.check.candidates.size <= _ALL else _TRIES):
             union = np.append(union, self.groups[g])
             if len(union) > _LARGEST * self.check.r:
                 return False
@@ -150,7 +156,7 @@ class _Placement:
                     self._set(g, rows)
         return False
 
-    def _closest(self, row: int, among: NDArray[np.bool_]) -> list[int]:
+    def _closest(self, row: int, among: NDArray[np.bool_], most: int = _TRIES) -> list[int]:
         """The groups that would widen least with the row, closest first."""
         candidates = self.check.candidates
         x = candidates.secret[row]
@@ -158,7 +164,7 @@ class _Placement:
         distance = (widening.compiled if candidates.size > SMALL else widening.plain)(
             self.boxes(x).low, self.boxes(x).high, positions, among
         )
-        count = min(_TRIES, int(among.sum()))
+        count = min(most, int(among.sum()))
         nearest = np.argpartition(distance, count - 1)[:count] if count else np.zeros(0, np.int64)
         return [int(g) for g in nearest[np.lexsort((nearest, distance[nearest]))]]
 
@@ -257,7 +263,7 @@ def art(
         groups, stuck, is_given_up = _gather(search, seeds, multiple * search.at_least, hopeless, report)
         if check.model == "binary":
             groups, stuck = place_by_sums(check, groups, stuck, keys, hopeless)
-        groups, stuck = rescue(check, groups, stuck, keys, allowed)
+        groups, stuck = rescue(check, groups + _alone(candidates, groups, stuck), stuck, keys, allowed)
         if best is None or len(stuck) < len(best[1]):
             best = groups, stuck, is_given_up
         if len(best[1]) <= allowed or len(best[1]) > _FAR * max(allowed, 100):
@@ -385,6 +391,15 @@ def _greatest(candidates: RobustRows, start: int, order: Rows) -> NDArray[np.flo
     return np.asarray(
         candidates.odds[candidates.secret[rows][:, None], candidates.entry[candidates.cell[rows]]].max(axis=1)
     )
+
+
+def _alone(candidates: RobustRows, groups: list[Rows], stuck: Rows) -> list[Rows]:
+    """Rows that needed no companion, each a group by itself: stuck ones may join them, where all are few."""
+    if not len(stuck) or candidates.size > _ALL:
+        return []
+    return [
+        np.array([row], np.int32) for row in np.setdiff1d(np.arange(candidates.size), np.concatenate([*groups, stuck]))
+    ]
 
 
 def _number_groups(candidates: RobustRows, groups: list[Rows], stuck: Rows) -> NDArray[np.int32]:

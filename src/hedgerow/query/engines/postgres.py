@@ -209,7 +209,10 @@ def _make_room(connection: Connection[Any], schema: str, *, overwrite: bool) -> 
     if found is None:
         return
     if not overwrite:
-        raise InputError(f"The database has a schema '{schema}' already; choose another or ask to overwrite it.")
+        raise InputError(
+            f"The database has a schema '{schema}' already; choose another (--schema, schema=) or replace it "
+            "(--overwrite, overwrite=True)."
+        )
     if found != (_MARK,):
         raise InputError(f"The schema '{schema}' was not made by an export, so it is not replaced; choose another.")
     connection.execute(f"DROP SCHEMA {quote(schema)} CASCADE")

@@ -52,10 +52,10 @@ def _count(counts: list[int]) -> Estimate:
 def _numeric(function: str, rows: _KnownRows, numbers: Numbers) -> Estimate:
     number = totals(rows, np.ones(len(rows.cell), dtype=np.int64))
     if numbers.is_rounded and function in ("min", "max"):
-        floats = [
-            None if code is None else numbers.floats_at(np.array([code])).floats for code in _ends(function, rows)
-        ]
-        return _certain([None if each is None else Fraction(float(each[0])) for each in floats], Rounding.NEAREST)
+        ends = _ends(function, rows)
+        floats = numbers.floats_at(np.array([code or 0 for code in ends], dtype=np.int64)).floats.tolist()
+        chosen = [None if code is None else Fraction(number) for code, number in zip(ends, floats, strict=True)]
+        return _certain(chosen, Rounding.NEAREST)
     estimate = _certain(_aggregate(function, rows, numbers, number), numbers.rounding(function))
     if function in ("min", "max"):
         return estimate
