@@ -1,33 +1,33 @@
 """hedgerow publishes personal data so that nobody's sensitive value can be pinned down, and answers SQL with bounds.
 
-The path of data is the tree. A module imports only from lines above it:
+The source tree follows the path of data. A module imports only from lines above it:
 
-    _version _lazy errors arrays randomness kernel cores exact digits parameters markup  what everything leans on
+    _version _lazy errors arrays randomness kernel cores exact digits parameters markup  the base of everything
     verify/       strict decoder of bundles, and the promise re-derived from the published bytes
-    table/        rows come in: files and frames, integer codes inside
-    schema/       columns get meaning: roles, domains, hierarchies
+    table/        read files and frames into a table, columns as integer codes
+    schema/       what columns mean: roles, domains, hierarchies
     criteria/     what a group must satisfy
-    inference/    posteriors of an informed attacker
-    partition/    search: rows to groups, one family a module or folder
-    release/      what leaves: forms, guarantee, manifest, bundle
-    ledger/       what the owner keeps: which rows were published, so that they are not published twice
+    inference/    posterior probabilities of an attacker who knows how values are distributed
+    partition/    algorithms that assign rows to groups, one family a module or folder
+    release/      what is published: forms, guarantee, manifest, bundle
+    ledger/       the owner's record of published rows, so that they are not published twice
     query/        answers from a release alone, with guaranteed bounds
     attack/       adversaries, one file each
-    utility/      measures of loss
+    utility/      measures of risk and loss, workloads of questions
     scale/        tables larger than memory: engines that count, scatter into blocks and run kernels per block
-    methods/      the names people know: criterion + partition + form, audited
-    datasets/     tables to try things on
-    report/       figures
-    graph/        the same path for bipartite graphs, in small
+    methods/      methods by their usual names: criterion + partition + form, audited
+    datasets/     generated and printed tables for examples
+    report/       figures, and answers as text
+    graph/        the same path for bipartite graphs
     certificate/  one page about one bundle
     recipe/       one publication as a file, a script, a command
-    testing/      for those who add methods: the contract, strategies, the posterior auditor
+    testing/      for authors of methods: the contract, strategies, the posterior auditor
     export        a release as files for other programs
     front         the functions of the front door: open, attack, certify, compare, regress
     app/          a local web application: table, roles, promise, publish, ask, attacks, certificate
-    cli/ __main__                                                             one verb a file
+    cli/ __main__                                                             one command a file
 
-`verify`, `query` and `attack` never import `table`: what the adversary may import is what the adversary may see.
+`verify`, `query` and `attack` never import `table`: they see what an adversary sees.
 """
 
 from __future__ import annotations
