@@ -119,3 +119,23 @@ def test_headings_of_pages(level):
     text = f"# t\n\n{'#' * level} a # b\nmore\n- one\n- `two`\n"
     html = f"<h{level}>a # b</h{level}>\n<p>more</p>\n<ul><li>one</li><li><code>two</code></li></ul>\n</body>"
     assert html in page(text)
+
+
+@pytest.mark.parametrize(("more", "said", "unsaid"), [
+    ({"edge_k": 1}, ["can find it, and with it the nodes"], ["is shared by links of at least"]),
+    ({"edge_k": 2}, ["is shared by links of at least 2 left and 2 right", "narrows the node"], ["can find it"]),
+    ({}, [], ["Columns and repetitions", "set aside", "Small groups", "except that"]),
+    ({"left_hubs": 1, "right_hubs": 0, "hub_links": 1200}, ["1 left and 0 right", "the 1,200 pairs"], ["except that"]),
+    ({"left_slack": 1, "right_slack": 0, "left_lowered": 3, "right_lowered": 0},
+     ["left nodes divided by d;", "3 left and 0 right entities are in smaller"], ["a right node with", "of 5 of the"]),
+    ({"left_slack": 0, "right_slack": 2, "left_lowered": 0, "right_lowered": 4},
+     ["right nodes divided by 2 d;", "at most one of 4 of the"], ["a left node with"]),
+])  # fmt: skip
+def test_words_of_what_a_graph_may_have(more, said, unsaid):
+    """Columns of links, entities set aside, and groups below their size, each where it is stated."""
+    promise, adversary, missing = graph_words({"k": 4, "l": 5, "left_known": 1000, "right_known": 2} | more)
+    words = " ".join((promise, adversary, *missing))
+    for part in (*said, "of 1,000 left and 2 right entities is certain"):
+        assert part in words
+    for part in unsaid:
+        assert part not in words

@@ -180,7 +180,7 @@ class File:
             self.groups.append(
                 [self.chunk(2, b"a", rows, dictionary=2), self.chunk(6, b"b", rows)],
             )
-        self.rows, self.group_rows, self.writer, self.more = 5, [3, 2], WRITER, []
+        self.rows, self.group_rows, self.writer, self.more, self.of_parts = 5, [3, 2], WRITER, [], []
         self.columns = [{1: 2, 3: 0, 4: b"a"}, {1: 6, 3: 1, 4: b"b"}]
         self.root = {4: b"schema", 5: 2}
 
@@ -210,6 +210,7 @@ class File:
                 (1, LIST, (STRUCT, [coded(chunk) for chunk in chunks])),
                 (2, I64, 0),
                 (3, I64, rows),
+                *self.of_parts,
             ]
             for chunks, rows in zip(self.groups, self.group_rows, strict=True)
         ]
@@ -346,6 +347,34 @@ def test_what_it_does_write(edit):
     """Fields that may be otherwise."""
     file = File()
     edit(file)
+    assert file.check() == [8, 8, 8] * 2
+
+
+@pytest.mark.parametrize("number", [4, 5, 6, 7, 8, 9, 10, 99])
+def test_what_is_said_of_a_part(number):
+    """Where it lies, how long it is, and its number; that it is sorted, and whatever comes later, is refused."""
+    file = File()
+    file.of_parts.append((number, I64, 1))
+    if number in (5, 6, 7):
+        assert file.check() == [8, 8, 8] * 2
+    else:
+        with pytest.raises(ValueError, match="says that it is sorted"):
+            parquet._checked_footer(file.content())
+
+
+@pytest.mark.parametrize("number", [2, 6, 7, 8, 10])
+def test_what_may_be_said_of_a_column(number):
+    """Lengths, names of types and kinds of values are Arrow's to read."""
+    file = File()
+    put(file.columns[1], number, 1)
+    assert file.check() == [8, 8, 8] * 2
+
+
+@pytest.mark.parametrize("number", [2, 6, 12, 13, 16])
+def test_what_may_be_said_of_a_column_of_a_part(number):
+    """Codings, sizes and statistics, which are compared with the values where they are decoded."""
+    file = File()
+    put(about(file), number, 1)
     assert file.check() == [8, 8, 8] * 2
 
 

@@ -117,3 +117,12 @@ def test_manifests_that_are_no_json_of_ours(text):
     """Floats and fields that come twice among them."""
     with pytest.raises(hr.BundleError, match=r"manifest\.json is not a hedgerow manifest \(not valid JSON\); ask for"):
         decode(text)
+
+
+@pytest.mark.parametrize(("k", "l"), [(3, 1), (1, 3), (2, 2)])
+def test_a_side_that_is_not_hidden_has_groups_of_one(tmp_path, k, l):  # noqa: E741
+    """Which open and verify as others do."""
+    sides = (pa.table({side: range(12), "town": list("abcd") * 3}) for side in ("author", "paper"))
+    edges = pa.table({"author": range(12), "paper": [5 * n % 12 for n in range(12)]})
+    graph.SafeGrouping(k, l).publish(graph.BipartiteGraph.read(*sides, edges)).save(tmp_path / "out")
+    assert "12 left entities" in str(graph.verify_bundle(tmp_path / "out"))
