@@ -44,6 +44,23 @@ _NAMES += (
     "1",
     "$1",
 )
+# Names that tables of ours, help tables and databases have for columns.
+_NAMES += (
+    "value",
+    "column",
+    "set",
+    "label",
+    "low",
+    "high",
+    "weight",
+    "parent",
+    "kind",
+    "hits",
+    "size",
+    "rowid",
+    "rank",
+)
+_NAMES += ("lower", "s_lower", "s_low", "group number", "manifest", "quasi", "sensitive", "target", "edges", "GROUP")
 
 KINDS: dict[str, Callable[[random.Random], Any]] = {
     "few": lambda rng: rng.randrange(4),
