@@ -10,7 +10,7 @@ import pyarrow as pa
 import hedgerow as hr
 from benchmarks.measure import seconds, show, sized
 from hedgerow.kernel import kernel
-from hedgerow.partition.walk.chain import Course, effective_sizes, walk
+from hedgerow.partition.walk.chain import PreparedWalk, effective_sizes, walk
 from hedgerow.partition.walk.segments import localities
 from hedgerow.randomness import seeded_keys, system_keys
 from studies.printed_walk import printed_walk
@@ -75,7 +75,7 @@ def steps(size: int) -> None:
     matrix, bounds = polytope.system.coefficients.astype(float), polytope.system.bounds.astype(float)
     vector, start = np.ones(size), polytope.point.astype(float)
     products = seconds(lambda: [matrix @ vector for _ in range(1000)]) / 1000
-    course = Course.of(polytope)
+    course = PreparedWalk.of(polytope)
     sweeps = 40_000 // course.sweep
     keys = seeded_keys(1)(sweeps * course.sweep)
     ours = seconds(lambda: walk(course, polytope.point, keys)) / len(keys)

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.partition.walk.chain import Course, Polytope, deepest_points, effective_sizes, walk
-from hedgerow.partition.walk.kept import Block, blocks
+from hedgerow.partition.walk.chain import Polytope, PreparedWalk, deepest_points, effective_sizes, walk
+from hedgerow.partition.walk.plan import Block, blocks
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import Keys, seeded_keys
 from studies.printed_walk import printed_walk
@@ -42,7 +42,7 @@ def walk_times(column: NDArray[np.int64], shares: Sequence[float], *, size: int,
     """Seconds for so many steps over one segment, by the number of properties."""
     rows, took = [], []
     for share in shares:
-        course = Course.of(one_block(column[:size], share).polytope)
+        course = PreparedWalk.of(one_block(column[:size], share).polytope)
         keys = seeded_keys(1)(steps // course.sweep * course.sweep)
         took.append(_seconds(lambda c=course, k=keys: walk(c, c.polytope.point, k)))  # type: ignore[misc]
         rows.append(len(course.polytope.system.bounds))
@@ -56,7 +56,7 @@ def mixing_of(values: NDArray[np.int64], share: float, *, steps: int, keys: Keys
     by 256 states.
     """
     as_printed, block = one_block(values, share, merged=False).polytope, one_block(values, share).polytope
-    start, course = deepest_points([block])[0], Course.of(block)
+    start, course = deepest_points([block])[0], PreparedWalk.of(block)
     walks = {
         "printed": (as_printed, _in_floats(as_printed, as_printed.point, steps, True, keys)),
         "hit-and-run": (block, _in_floats(block, start, steps, False, keys)),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from hedgerow.criteria.l_diversity import DistinctDiversity
 from hedgerow.methods.property_walk import walk_column
 from hedgerow.partition.mondrian.split import mondrian
-from hedgerow.partition.walk.kept import Settings, plan_column
+from hedgerow.partition.walk.plan import WalkSettings, plan_column
 from hedgerow.randomness import Keys, seeded_keys
 from hedgerow.schema import Domain
 from hedgerow.table.encode import encode
@@ -86,7 +86,7 @@ def substitute(
     table: Numbers, share: float, *, segment: int = 20, layout: str = "runs", seed: int = 1
 ) -> NDArray[np.float64]:
     """Every column walked, published with decimals, aligned with the original rows."""
-    settings = Settings(share, segment, layout, whole=False)
+    settings = WalkSettings(share, segment, layout, whole=False)
     keys, columns = seeded_keys(seed), []
     for name, column in zip(table.columns, table.values.T, strict=True):
         plan = plan_column(name, encode(pa.array(column)), Domain.numeric(), (), settings, keys=keys)

@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from datetime import date, datetime
 from decimal import Decimal
 
 import duckdb
@@ -141,3 +142,37 @@ def test_numbers_that_mean_missing_are_written_as_texts(tmp_path, kind):
     read = pyreadstat.read_dta if kind == "stata" else pyreadstat.read_sav
     frame, _ = read(next(file for file in files if "q" in read(file)[0].columns))
     assert sorted(map(float, frame["q"])) == sorted(table["q"].to_pylist())
+
+
+def _moments():
+    days = [date(1, 2, 28), date(1899, 12, 31), date(1900, 1, 1), date(9999, 12, 31)]
+    times = [datetime(1850, 1, 1), datetime(2020, 1, 1, 1, 2, 3, 1), datetime.max, datetime(2020, 1, 1, 5, 6, 7, 8000)]
+    table = pa.table({"day": days, "time": pa.array(times, pa.timestamp("us")), "s": [1, 2, 3, 4]})
+    return hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["day", "time"], sensitive="s"))
+
+
+def _as_text(value):
+    return value.isoformat(sep=" ") if isinstance(value, datetime) else str(value)
+
+
+def test_excel_gets_days_before_1900_and_fine_times_as_texts(tmp_path):
+    """Days were numbers below zero, which Excel shows as ####; microseconds were dropped."""
+    release = _moments()
+    (file,) = export_files(release, tmp_path / "release.xlsx", "excel")
+    rows = CalamineWorkbook.from_path(file).get_sheet_by_name("quasi").to_python()[1:]
+    for place, name in enumerate(["day", "time"]):
+        cells = [row[release.tables["quasi"].column_names.index(name)] for row in rows]
+        assert [_as_text(cell) for cell in cells] == [_as_text(v) for v in release.tables["quasi"][name].to_pylist()]
+        assert sum(isinstance(cell, str) for cell in cells) == (2, 3)[place]
+
+
+@pytest.mark.parametrize("kind", ["stata", "spss"])
+def test_statistics_programs_get_fine_times_as_texts(tmp_path, kind):
+    """Stata dropped a microsecond, SPSS made two of it, and the last moment could not be read back."""
+    release = _moments()
+    files = export_files(release, tmp_path / "out", kind)
+    read = pyreadstat.read_dta if kind == "stata" else pyreadstat.read_sav
+    frame, _ = read(next(file for file in files if file.name.startswith("quasi.")))
+    for name in ("day", "time"):
+        wanted = [_as_text(value) for value in release.tables["quasi"][name].to_pylist()]
+        assert [_as_text(value) for value in frame[name]] == wanted

@@ -29,6 +29,19 @@ def test_functions_take_at_most_seven_parameters():
     assert list(house.long_parameter_lists()) == []
 
 
+def test_every_kernel_says_what_it_computes():
+    """A compiled loop over arrays is read by its docstring first."""
+    silent = [
+        f"{file.relative_to(house.SOURCE)}:{node.name}"
+        for file in house.sources()
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.FunctionDef)
+        and any(ast.unparse(each).partition("(")[0] in ("kernel", "inline_kernel") for each in node.decorator_list)
+        and ast.get_docstring(node) is None
+    ]
+    assert silent == []
+
+
 OTHER_WORDS = {"counted", "given", "ordered", "balanced"}
 """What reads as a phrase where it is called (`counted(3, "row")`, `Knowledge.given`, `Domain.ordered`)."""
 

@@ -40,7 +40,7 @@ def main() -> int:
                 break
             told = len(tally.findings)
             run_trial(number, Path(folder), tally)
-            if number % 10 == 0:
+            if number % 20 == 0:
                 run_graph_trial(number, Path(folder), tally)
             if number % 1000 == 999:
                 (log.parent / f"counts-{options.start}.json").write_text(json.dumps(tally.counts, indent=1))

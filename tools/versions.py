@@ -92,7 +92,7 @@ def _test(python: Path, log: Path, arguments: list[str]) -> dict[str, object]:
 
 def _make(name: str, python: Path) -> None:
     shutil.rmtree(PLACE / name, ignore_errors=True)
-    subprocess.run([_uv(), "venv", "--quiet", "--python", sys.executable, PLACE / name], check=True)
+    subprocess.run([_uv(), "venv", "--quiet", "--seed", "--python", sys.executable, PLACE / name], check=True)
     install = [_uv(), "pip", "install", "--quiet", "--python", python, "--resolution", RESOLUTIONS[name], ".[test]"]
     subprocess.run(install, cwd=ROOT, check=True)
 

@@ -2,7 +2,7 @@
 
 The path of data is the tree. A module imports only from lines above it:
 
-    _version _lazy errors arrays randomness kernel cores exact parameters markup  what everything leans on
+    _version _lazy errors arrays randomness kernel cores exact digits parameters markup  what everything leans on
     verify/       strict decoder of bundles, and the promise re-derived from the published bytes
     table/        rows come in: files and frames, integer codes inside
     schema/       columns get meaning: roles, domains, hierarchies

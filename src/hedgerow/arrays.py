@@ -25,8 +25,13 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
+def has_column(table: pa.Table, name: str) -> bool:
+    """Tell whether a table has a column, without a list of all."""
+    return bool(table.schema.get_field_index(name) >= 0)
+
+
 def is_numeric(kind: pa.DataType) -> bool:
-    """Tell whether the values of a type have sums and means: whole numbers, floats and decimals."""
+    """Return whether the values of a type have sums and means: whole numbers, floats and decimals."""
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 

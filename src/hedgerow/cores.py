@@ -15,7 +15,7 @@ from typing import TypeVar
 T = TypeVar("T")
 R = TypeVar("R")
 
-_FEW = 1 << 14
+FEW = 1 << 14
 """Rows up to which starting a thread takes longer than its work."""
 
 
@@ -34,7 +34,7 @@ def on_cores(work: Callable[[T], R], items: Iterable[T], *, rows: int) -> list[R
     """
     given = list(items)
     helpers = min(cores(), len(given)) - 1
-    if rows <= _FEW or helpers < 1:
+    if rows <= FEW or helpers < 1:
         return [work(item) for item in given]
     found: dict[int, R] = {}
     places = iter(range(len(given)))

@@ -38,6 +38,7 @@ __all__ = [
     "counted",
     "is_interrupt",
     "limit_reached",
+    "printable",
     "unwritten",
     "within_limits",
 ]
@@ -50,8 +51,7 @@ class HedgerowError(Exception):
     """The root: catching this catches every deliberate refusal."""
 
     def __str__(self) -> str:
-        text = super().__str__()
-        return text if text.isprintable() else "".join(map(_printable, text))
+        return printable(super().__str__())
 
 
 def counted(number: int, one: str, many: str = "") -> str:
@@ -59,8 +59,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def _printable(sign: str) -> str:
-    return sign if sign.isprintable() else sign.encode("unicode_escape").decode()
+def printable(text: str) -> str:
+    """A text in which signs that steer a terminal, turn its direction or end a line are spelled out."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 class InputError(HedgerowError):
@@ -149,7 +152,7 @@ def limit_reached(error: BaseException) -> HedgerowError | None:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tell whether an error of a library means that the user pressed Ctrl-C."""
+    """Return whether an error of a library means that the user pressed Ctrl-C."""
     by_duckdb = isinstance(error, RuntimeError) and str(error) == "Query interrupted"
     return by_duckdb or (isinstance(error, SystemError) and isinstance(error.__cause__, KeyboardInterrupt))  # numba's
 

@@ -1,9 +1,9 @@
-"""Numbers as exact integers, because a privacy threshold in floating point is a threshold that leaks.
+"""Numbers as exact integers, so that no privacy threshold is decided by floating-point rounding.
 
 A column of numbers is read as whole multiples of a unit: salaries in units of 1, prices in units of 1/100, dates in
 days. A float stands for the shortest decimal that it prints. Thresholds come as text, integers, decimals or floats
 and become fractions. Floats that share no decimal unit of at most 15 digits (results of computations) stay floats, and
-whoever compares them has to do it without loss.
+are compared without loss of digits.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class DecimalGrid:
 
     @property
     def fits(self) -> bool:
-        """Tell whether every number is a 64-bit number of steps, and sums of them can be bounded."""
+        """Return whether every number is a 64-bit number of steps, and sums of them can be bounded."""
         if self.kind == "float":
             return self.places is not None or abs(_ragged_places(float(self.largest))) <= _MOST_RAGGED
         return self.largest < (MAX_TICK if self.kind == "int" else 2**63)

@@ -15,6 +15,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,10 +222,7 @@ def _near(value: Decimal, side: float | None) -> float:
 def _plain(column: pa.ChunkedArray) -> list[Any]:
     """Values as SQLite takes them: dates and times as ISO text, truth as 0 and 1."""
     if pa.types.is_temporal(column.type):
-        return [
-            None if value is None else value.isoformat(sep=" ") if hasattr(value, "hour") else value.isoformat()
-            for value in column.to_pylist()
-        ]
+        return [None if value is None else _iso(value) for value in column.to_pylist()]
     return [int(value) if isinstance(value, bool) else value for value in column.to_pylist()]
 
 
@@ -270,20 +268,32 @@ def _write_excel(contents: ExportContents, folder: Path) -> list[Path]:
 
 
 def _for_excel(column: pa.ChunkedArray) -> list[Any]:
-    """Values as sheets hold them: numbers of more than 15 digits would be rounded in silence, so they are texts."""
-    values = column.to_pylist()
-    return [
-        str(value) if isinstance(value, int | Decimal) and len(str(value).lstrip("-").replace(".", "")) > 15 else value
-        for value in values
-    ]
+    """Values as sheets hold them; those that would be rounded in silence, or that Excel cannot show, are texts."""
+    return [_iso(value) if _is_beyond_excel(value) else value for value in column.to_pylist()]
+
+
+def _is_beyond_excel(value: Any) -> bool:
+    """Whole numbers and decimals of more than 15 digits, days before 1900, and times finer than milliseconds."""
+    if isinstance(value, int | Decimal):
+        return len(str(value).lstrip("-").replace(".", "")) > 15
+    return isinstance(value, date) and (value.year < 1900 or _is_fine(value))
+
+
+def _is_fine(value: date | None) -> bool:
+    """Tell whether a time has a fraction of a millisecond, which Excel and Stata drop and SPSS changes."""
+    return isinstance(value, datetime) and value.microsecond % 1000 > 0
+
+
+def _iso(value: Any) -> str:
+    return value.isoformat(sep=" ") if isinstance(value, datetime) else str(value)
 
 
 def _write_cell(sheet: Any, place: tuple[int, int], cell: Any, day: Any, time: Any) -> None:
     if cell is None:
         return
-    if hasattr(cell, "hour"):
+    if isinstance(cell, datetime):
         sheet.write_datetime(*place, cell, time)
-    elif hasattr(cell, "year"):
+    elif isinstance(cell, date):
         sheet.write_datetime(*place, cell, day)
     elif isinstance(cell, bool):
         sheet.write_boolean(*place, cell)
@@ -329,6 +339,8 @@ def _write_statistics(contents: ExportContents, folder: Path, ending: str) -> li
 
 def _for_statistics(column: pa.ChunkedArray, name: str, is_help: bool) -> Any:
     column = _simple(column, name, is_help)
+    if pa.types.is_timestamp(column.type) and any(map(_is_fine, column.to_pylist())):
+        column = pa.chunked_array([pa.array(_plain(column), pa.string())])
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     if pa.types.is_integer(column.type):

@@ -56,7 +56,7 @@ def open_bundle(path: StrPath, *, max_bytes: int | None = None) -> Release | Gro
 
 
 def holds_graph(path: StrPath) -> bool:
-    """Tell whether a bundle says that it holds a grouped graph; nothing else of it is checked."""
+    """Return whether a bundle says that it holds a grouped graph; nothing else of it is checked."""
     return _is_graph(read_manifest(path))
 
 

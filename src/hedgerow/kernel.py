@@ -1,4 +1,4 @@
-"""Loops that NumPy cannot say, compiled by Numba when the input is worth it.
+"""Loops that NumPy cannot express, compiled by Numba when the input is large enough.
 
 A kernel is written once, in the part of Python that Numba compiles. Small inputs run the plain function: importing
 Numba costs more than looping over a few thousand rows, and the plain function is the reference in the tests. The
@@ -16,7 +16,7 @@ import pickle
 import sys
 import tempfile
 import types
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, Literal, ParamSpec, TypeVar
 
@@ -89,7 +89,7 @@ def _length(argument: object) -> int:
     """How many elements an argument has; a (named) tuple of arrays as many as its longest."""
     if isinstance(argument, tuple):
         return max(map(_length, argument), default=0)
-    return len(argument) if isinstance(argument, Sized) else 0
+    return len(argument) if hasattr(argument, "__len__") else 0
 
 
 def _with_compiled_callees(function: Any) -> Any:
@@ -120,7 +120,7 @@ def _cache_folder() -> Path | None:
 
 
 def _is_cached(folder: Path | None, function: Any) -> bool:
-    """Tell whether Numba's index for this function exists and is newer than the source."""
+    """Return whether Numba's index for this function exists and is newer than the source."""
     written = max((index.stat().st_mtime for index in _indexes(folder, function)), default=0.0)
     return written > Path(function.__code__.co_filename).stat().st_mtime
 

@@ -19,7 +19,7 @@ _LONGEST = 40
 
 
 def read_whole(name: str, value: object, *, least: int, why: str = "") -> int:
-    """Read a whole number of at least `least`; `why` is said to whoever asks for less."""
+    """Read a whole number of at least `least`; `why` is the reason in the error message."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise ParameterError(f"'{name}' must be an integer of at least {least}; got {came(value)}.")
     if value < least:

@@ -31,7 +31,7 @@ def system_keys(count: int, /) -> NDArray[np.uint64]:
 
 
 def seeded_keys(seed: int) -> Keys:
-    """A reproducible source. Whoever learns the seed can undo the release: never publish what it made."""
+    """A reproducible source. Anyone who learns the seed can undo the release: never publish what it made."""
     drawn = generator(seed)
 
     def keys(count: int, /) -> NDArray[np.uint64]:
@@ -41,10 +41,10 @@ def seeded_keys(seed: int) -> Keys:
 
 
 class KeyedStream:
-    """Keys that a secret determines, the same ones again for whoever starts anew: for tasks that may be repeated.
+    """Keys determined by a secret, the same ones each time: for tasks that may be repeated.
 
-    A stream of SHAKE-256: without the secret, of which 32 bytes come from the operating system, nobody tells it from
-    the system's keys.
+    A stream of SHAKE-256: without the secret, of which 32 bytes come from the operating system, nobody can distinguish
+    it from the system's keys.
     """
 
     def __init__(self, secret: bytes) -> None:

@@ -1,6 +1,7 @@
 """An app on a table of its own, asked through httpx without a network."""
 
 import re
+from contextlib import contextmanager
 
 import anyio
 import httpx
@@ -9,7 +10,7 @@ import pyarrow.csv
 import pytest
 
 from hedgerow.app.guard import Guard
-from hedgerow.app.jobs import Jobs
+from hedgerow.app.jobs import Job, Jobs
 from hedgerow.app.serve import application, open_workspace
 
 PORT = 5123
@@ -104,3 +105,19 @@ def publish(browser, output="release-1", **more):
     job = browser.wait(browser.post("/publish", {"output": output, "ledger": "1"} | more))
     assert job.state == "done", job.problem
     return job
+
+
+@contextmanager
+def stopping_jobs(monkeypatch, after):
+    """Stop every job at its report number `after`; gives the list of steps reported so far."""
+    report, steps = Job.report, []
+
+    def stopping(job, step, share):
+        steps.append(step)
+        if len(steps) == after:
+            job.stop()
+        report(job, step, share)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Job, "report", stopping)
+        yield steps

@@ -2,13 +2,16 @@
 
 import html
 import re
+from datetime import date, timedelta
 
 import pytest
 
+import hedgerow as hr
+from hedgerow.app.release_contents import error_bars
 from hedgerow.ledger import Ledger
 from hedgerow.utility.compare import questions_for, true_answers
 from hedgerow.utility.random_questions import Workload
-from tests.app.conftest import people, publish
+from tests.app.conftest import people, publish, stopping_jobs
 
 
 def _cells(page):
@@ -213,23 +216,21 @@ def test_a_graph_is_undone_and_its_recipe_and_script_give_the_same_bytes(browser
 
 def test_a_graph_whose_publication_is_stopped_leaves_no_entry(browser, tables, monkeypatch):
     """At every report, as for a table."""
-    from hedgerow.app.jobs import Job
     from hedgerow.ledger import Ledger
 
     browser.post("/graph", {"k": "3", "l": "3", **tables})
-    report = Job.report
     for after in range(1, 6):
-        calls = []
-
-        def stopping(job, step, share, calls=calls, after=after):
-            calls.append(step)
-            if len(calls) == after:
-                job.stop()
-            report(job, step, share)
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Job, "report", stopping)
+        with stopping_jobs(monkeypatch, after):
             job = browser.wait(browser.post("/publish", {"output": "links", "ledger": "1"}))
         assert job.state == "stopped"
         assert Ledger.open(browser.workspace.folder / "ledger.json").entries == ()
         assert not (browser.workspace.folder / "links").exists()
+
+
+def test_the_scale_of_dates_begins_and_ends_with_dates():
+    """Bars of MIN and MAX of dates stand between two dates, not between numbers of days."""
+    days = [date(2020, 1, 1) + timedelta(days=n) for n in range(40)]
+    table = {"age": [n % 7 for n in range(40)], "seen": days}
+    release = hr.KEAnonymity(k=4, e=3).publish(table, hr.Schema(quasi=["age"], sensitive="seen"), seed=1)
+    (part,) = error_bars(release.sql("SELECT max(seen) FROM release WHERE age < 3"), None)["parts"]
+    assert all(date(2020, 1, 1) <= date.fromisoformat(end) <= max(days) for end in part["ends"])

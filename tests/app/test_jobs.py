@@ -19,7 +19,7 @@ from packaging import requirements
 
 from hedgerow.app.jobs import Job, Jobs
 from hedgerow.ledger import Ledger
-from tests.app.conftest import ROLES, people, publish
+from tests.app.conftest import ROLES, people, publish, stopping_jobs
 
 
 def _traces(folder):
@@ -31,18 +31,10 @@ def test_a_publication_that_is_stopped_leaves_nothing(browser, monkeypatch, afte
     """At every report: no bundle, no entry in the ledger, no temporary file; publishing works afterwards."""
     browser.post("/roles", ROLES)
     browser.post("/promise", {"method": "ke", "p-k": "3"})
-    before, report, calls = _traces(browser.workspace.folder), Job.report, []
-
-    def stopping(job, step, share):
-        calls.append(step)
-        if len(calls) == after:
-            job.stop()
-        report(job, step, share)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Job, "report", stopping)
+    before = _traces(browser.workspace.folder)
+    with stopping_jobs(monkeypatch, after) as steps:
         job = browser.wait(browser.post("/publish", {"output": "release-1", "ledger": "1"}))
-    if len(calls) < after:
+    if len(steps) < after:
         assert job.state == "done"
         assert after > 5
         return

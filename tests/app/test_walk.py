@@ -316,3 +316,28 @@ def test_a_damaged_release_is_said_and_the_others_stay(browser):
     manifest.write_bytes(manifest.read_bytes().replace(b"KEAnonymity", b"KEAnonymitY"))
     assert 'class="problem"' in browser.get("/releases").text
     browser.get("/releases/release-1", 422)
+
+
+def test_a_refusal_leaves_the_fields_as_they_were(browser):
+    """Nobody types a form twice: what was refused stands there to be corrected, on every page."""
+    page = browser.post("/table", {"path": "/nowhere/people.csv", "decimal": ",", "header": "true"}, 422).text
+    assert 'value="/nowhere/people.csv"' in page
+    assert re.search(r'name="decimal" value=","', page)
+    page = browser.post("/roles", ROLES | {"hierarchy-1": "/nowhere/tree.csv", "action": "next"}, 422).text
+    chosen = re.findall(r'<option value="(\w+)" selected', page)
+    assert [role for role in chosen if role in ROLES.values()] == [ROLES[f"role-{n}"] for n in range(4)]
+    assert "/nowhere/tree.csv" in page
+    browser.post("/roles", ROLES | {"action": "next"})
+    page = browser.post("/promise", {"method": "ke", "p-k": "3", "p-e": "3 days", "action": "next"}, 422).text
+    assert re.search(r'name="p-e" value="3 days"', page)
+    assert re.search(r'name="p-k" value="3"', page)
+    browser.post("/promise", {"method": "ke", "p-k": "3", "p-e": "500", "action": "next"})
+    page = browser.post("/publish", {"output": "../out"}, 422).text
+    assert re.search(r'name="output" value="../out"', page)
+    assert " checked>" not in page
+
+
+def test_going_on_without_roles_says_what_is_missing(browser):
+    """The button for the next step leads there, or to a sentence; not back without a word."""
+    page = browser.post("/roles", {"role-0": "identifier", "action": "next"})
+    assert "3 columns have no role yet" in browser.get(page.headers["location"], 422).text

@@ -275,3 +275,14 @@ def test_one_attack_visits_at_most_eight_files(adversary, monkeypatch):
         sys.setprofile(before)
     assert len(found.findings) == (not adversary.name.startswith(("minimality", "identity")))
     assert 3 <= len(visited) <= 8, visited
+
+
+def test_a_report_is_printed_as_a_table():
+    """In Python, too, a person reads a line for each adversary, and what was not tried."""
+    table = {"age": [n % 5 for n in range(40)], "ill": ["flu", "cold"] * 20}
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["age"], sensitive="ill"), seed=1)
+    first, header, *lines = repr(hr.attack(release, table)).splitlines()
+    assert first == "Anatomy, separated: 40 rows"
+    assert header.split()[:2] == ["adversary", "right"]
+    assert lines[0].startswith("linking")
+    assert any(line.startswith("not tried: composition") for line in lines)

@@ -91,3 +91,20 @@ def test_a_learned_estimate_is_printed_below_the_bounds(tmp_path):
     assert "learned " in done.output
     refused = CliRunner().invoke(main, ["query", str(tmp_path / "out"), question, "--estimate", "learned", "--json"])
     assert refused.exit_code != 0
+
+
+def test_what_is_printed_of_an_answer_holds():
+    """Bounds are rounded outwards, an exact answer is not rounded to six digits, and keys are names, not amounts."""
+    table = pa.table(
+        {
+            "year": [2018, 2019],
+            "told": [True, False],
+            "rate": [1234567.5, 1234567.25],
+            **{f"pay{part}": [41.23456, 1234567.5] for part in ("", "_lower", "_upper")},
+        }
+    )
+    table = table.set_column(4, "pay_lower", pa.array([37.97277182, 1234567.5])).append_column("pay_std", [[0.1, 0.0]])
+    table = table.set_column(5, "pay_upper", pa.array([45.36184535, 1234567.5]))
+    first, second = (line.split() for line in printed(table, width=120) if "2018" in line or "2019" in line)
+    assert first[:7] == ["2018", "true", "1234567.5", "pay", "37.9727", "41.2346", "45.3619"]
+    assert second[:8] == ["2019", "false", "1234567.25", "pay", *["1,234,567.5"] * 3, "exact"]

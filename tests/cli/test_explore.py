@@ -52,3 +52,11 @@ def test_what_cannot_be_explored_is_said(table, run, tmp_path):
     code, _, errors = run("explore", table, "--quasi", "age,sex", "--sensitive", "illness", "--k", "61")
     assert code == 2
     assert "61" in errors
+
+
+def test_only_parameters_of_full_domain_are_offered(run):
+    """Whoever explores levels is not shown, and cannot give, what other methods take."""
+    _, text, _ = run("explore", "--help")
+    assert "--suppression" in text
+    assert "--refine" not in text
+    assert "mondrian" not in text

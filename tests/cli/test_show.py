@@ -3,7 +3,7 @@
 import pytest
 from rich.console import Console
 
-from hedgerow.cli.show import facts, number, table
+from hedgerow.cli.show import facts, table
 
 
 def printed(built, width):
@@ -44,8 +44,18 @@ def test_brackets_in_facts_are_text():
     assert any("[red]x[/red]" in line for line in printed(facts("", [("promise", "'[red]x[/red]' is hidden")]), 60))
 
 
-def test_numbers_are_written_for_people():
-    """Thousands apart, six digits, whole numbers without a point."""
-    assert [number(n) for n in (1234567, 1234.5678, 1e6, 0.0612345678, None)] == [
-        "1,234,567", "1,234.57", "1,000,000", "0.0612346", "NULL",
-    ]  # fmt: skip
+def test_signs_that_steer_a_terminal_are_spelled_out():
+    """A column or a cell of somebody else's bundle cannot colour, rename or turn round the screen."""
+    name, cell = "to\x1b[32mwn", "\x1b]0;title\x07 \u202e a\nb"
+    for built in (table("", (name,), [(cell,)], width=80), facts("", [(name, cell)])):
+        text = "\n".join(printed(built, 80))
+        assert text.replace("\n", "").isprintable()
+        assert r"to\x1b[32mwn" in text
+        assert r"\x1b]0;title\x07 \u202e a\nb" in text
+
+
+def test_a_title_is_as_wide_as_the_screen():
+    """A title longer than its table is not folded to the table's width."""
+    title = "Risk by quasi-identifiers as published"
+    assert printed(facts(title, [("a", "b")]), 60)[0] == title
+    assert printed(table(title, ("a",), [("b",)], width=60), 60)[0] == title

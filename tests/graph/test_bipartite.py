@@ -68,7 +68,7 @@ def test_entities_without_edges_are_nodes() -> None:
 @pytest.mark.parametrize(
     ("left", "edges", "words"),
     [
-        ({"v": [1, 1]}, {"v": [1], "w": [5]}, "tell its rows apart"),
+        ({"v": [1, 1]}, {"v": [1], "w": [5]}, "unique in every row"),
         ({"v": [1, None]}, {"v": [1], "w": [5]}, "missing"),
         ({"v": [1]}, {"v": [9], "w": [5]}, "1 edge names an entity"),
         ({"v": [1]}, {"v": ["1"], "w": [5]}, "but the key"),

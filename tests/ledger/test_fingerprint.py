@@ -39,7 +39,10 @@ def test_a_file_has_the_rows_that_were_written(tmp_path):
     (pa.array([5, 12, None]), pa.array([5.0, 12.0, None])),
     (pa.array([5, 12, None]), pa.array([Decimal("5.00"), Decimal("12.00"), None])),
     (pa.array([0.5, 10.0, 2.25]), pa.array([Decimal("0.50"), Decimal("10.00"), Decimal("2.25")])),
+    (pa.array([0, 1e-7, -2.5e-9, 1e22]), pa.array([Decimal(0), Decimal("1e-7"), Decimal("-2.5e-9"), Decimal("1e22")])),
+    (pa.array([0, 3]), pa.array([Decimal(0), Decimal(3)], pa.decimal128(20, 10))),
     (pa.array([date(2020, 1, 2)]), pa.array([datetime(2020, 1, 2)])),
+    (pa.array(["José", "a b"]), pa.array(["Jose\u0301", "a\u200b\u00a0b"])),
 ])  # fmt: skip
 def test_a_value_is_the_same_in_every_type(other):
     """Whole numbers, decimals and days do not depend on the type that holds them."""

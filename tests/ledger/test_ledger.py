@@ -293,3 +293,16 @@ def test_tables_without_quasi_identifiers_are_recognized_by_what_they_have(tmp_p
     hr.Anatomy(2).publish(table, schema, ledger=tmp_path / "ledger.json")
     with pytest.raises(hr.Infeasible, match="recognized by 'salary', 'town'"):
         hr.Anatomy(2).publish(table, schema, ledger=tmp_path / "ledger.json")
+
+
+def test_a_name_is_known_in_another_spelling(tmp_path):
+    """One program writes an accent as a sign of its own, and another one adds a sign of no width."""
+    named = people(0, 20)
+    names = [f"José {number}" for number in range(20)]
+    for place, others in enumerate(
+        ([name.replace("é", "e\u0301") for name in names], [f"\u200b{name}" for name in names])
+    ):
+        book = tmp_path / str(place) / "ledger.json"
+        hr.Anatomy(2).publish(named.set_column(0, "name", pa.array(names)), SCHEMA, ledger=book)
+        with pytest.raises(hr.Infeasible, match="This very table was published before"):
+            hr.Anatomy(2).publish(named.set_column(0, "name", pa.array(others)), SCHEMA, ledger=book)

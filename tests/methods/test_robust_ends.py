@@ -19,6 +19,7 @@ from hedgerow.partition.robust.candidates import RobustRows
 from hedgerow.partition.robust.check import Check, RobustLimits
 from hedgerow.partition.robust.gather import art
 from hedgerow.randomness import seeded_keys
+from tests.support.exhaustive import set_partitions
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def within(seconds: int) -> Iterator[None]:
     """Raise where the body takes more processor time: a search without an end must not stop the suite."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError(f"no end within {seconds} s")
+        raise TimeoutError(f"no end within {seconds} processor seconds")
 
     before = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, seconds)
@@ -194,17 +195,6 @@ def crowd_of(table: pa.Table, protect: object, support: int = 1) -> RobustRows:
     return RobustRows(knowledge, knowledge.signatures(table.select(quasi)), codes, members(knowledge.values, protect))
 
 
-def partitions(rows: list[int]) -> Iterator[list[list[int]]]:
-    """Every partition of a few rows."""
-    if not rows:
-        yield []
-        return
-    for smaller in partitions(rows[1:]):
-        yield [[rows[0]], *smaller]
-        for i, group in enumerate(smaller):
-            yield [*smaller[:i], [rows[0], *group], *smaller[i + 1 :]]
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_no_partition_publishes_what_the_limits_rule_out(seed: int) -> None:
     """Against every partition of every subset of six rows: never more rows are called lost than must be left out."""
@@ -217,7 +207,7 @@ def test_no_partition_publishes_what_the_limits_rule_out(seed: int) -> None:
         least = min(
             6 - len(kept)
             for kept in subsets(6, empty=True)
-            if any(all(tuple(sorted(group)) in holds for group in split) for split in partitions(list(kept)))
+            if any(all(tuple(sorted(group)) in holds for group in split) for split in set_partitions(list(kept)))
         )
         ruled_out = int(RobustLimits(candidates).least_suppressed(r, most=6).sum())
         assert ruled_out <= least

@@ -5,6 +5,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
 from hedgerow.query import Answer
 from hedgerow.query.answer import MEANING
 from hedgerow.query.answer_table import AnswerTable
@@ -110,3 +111,13 @@ def test_ask_gives_one_answer_or_the_table(release):
     page = release.ask("SELECT avg(s) FROM release WHERE age = 1")._repr_html_()
     assert MEANING in page
     assert "between" in page
+
+
+def test_an_estimate_without_bounds_says_so():
+    """Where values were changed the table has no bounds: they are not called NULL, which is an answer."""
+    release = hr.Noise().publish(
+        {"age": list(range(40)), "pay": list(range(40))}, hr.Schema(quasi=["age"], sensitive="pay"), seed=1
+    )
+    text = repr(release.sql("SELECT avg(pay) FROM release"))
+    assert "NULL" not in text.splitlines()[2].split()[1:4]
+    assert "an estimate without bounds" in text

@@ -198,6 +198,17 @@ def test_formulas_are_read_whole():
     ] == [["a"], ["b"], ["a", "b"]]
 
 
+def test_the_sign_between_the_sides_may_stand_in_names_and_texts():
+    """In quotes it is a part of them; outside of quotes there is one."""
+    columns = {"a~b": [1, 2, 3, 5], "~": ["~", "x", "~", "x"], "s": [1, 2, 3, 5]}
+    release = release_of(columns, [0, 1, 2, 3], sensitive="s")
+    found = {line.term: line.expected for line in release.regress('s ~ "a~b"')}
+    assert found == pytest.approx({"Intercept": 0.0, "a~b": 1.0}, abs=1e-9)
+    assert len(release.regress("s ~ I(CASE WHEN \"~\" = '~' THEN 1 ELSE 0 END)")) == 2
+    with pytest.raises(QueryError, match="an outcome and terms with ~ between them"):
+        release.regress('s ~ "a~b" ~ "~"')
+
+
 def test_results_for_people_and_programs():
     """A table in text, HTML, Arrow and pandas; one coefficient by name."""
     result = published(people()).regress("income ~ age + sex")

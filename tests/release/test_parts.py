@@ -564,6 +564,30 @@ def test_a_bundle_that_took_the_place_of_an_opened_one_is_refused(tmp_path: Path
         many.ask("SELECT count(*) AS n FROM release")
 
 
+def test_small_parts_are_read_once_and_still_refused_once_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was kept answers further questions, but not after another bundle took the place."""
+    release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)
+    release.save(tmp_path / "out", rows_per_part=20)
+    many = hr.open(tmp_path / "out")
+    question = "SELECT count(*) AS n FROM release"
+    first = many.ask(question)
+    with monkeypatch.context() as patch:
+        patch.setattr("hedgerow.verify.holding.read_parquet", None)
+        assert many.ask(question) == first
+    with monkeypatch.context() as patch:
+        patch.setattr(module_of_bundle, "_KEPT", 100)
+        other = hr.open(tmp_path / "out")
+        assert other.ask(question) == first
+        patch.setattr("hedgerow.verify.holding.read_parquet", None)
+        with pytest.raises(TypeError):
+            other.ask(question)
+    hr.KEAnonymity(k=3).publish(PEOPLE, SCHEMA).save(tmp_path / "out", rows_per_part=20, overwrite=True)
+    with pytest.raises(BundleError, match="replaced after it was opened"):
+        many.ask(question)
+
+
 def test_every_verb_takes_a_bundle_in_parts(tmp_path: Path) -> None:
     """Attack, certify, export and databases."""
     release = hr.KEAnonymity(k=2).publish(PEOPLE, SCHEMA)

@@ -1,3 +1,4 @@
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -114,3 +115,29 @@ def test_amounts_are_not_taken_for_running_numbers() -> None:
     rounded = [n % 1500 for n in range(150_000)]
     told = suggest(Table(pa.table({"x": amounts * 2}))) + suggest(Table(pa.table({"y": rounded})))
     assert [one.role for one in told] == ["sensitive", "quasi"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        (["1.234,56", "12,5", "1.000"], "--thousands"),
+        (["1 234", "12", "5"], "--thousands"),
+        (["31.12.2020", "1.2.2021"], "2026-01-31"),
+        (["12/31/20", "01/02/21"], "2026-01-31"),
+        ([*map(str, range(20)), "-"], "all of its texts but 1 are numbers"),
+        (["01234", "00456", "99999"], ""),
+        (["+49123", "a"], ""),
+        (["flu", "3", "4"], ""),
+    ],
+)
+def test_texts_that_look_like_something_else_are_pointed_out(cells, words):
+    """Amounts, dates and numbers with a marker that came as texts: what to declare is said, and no cell."""
+    (told,) = suggest({"x": cells})
+    _, _, doubt = told.reason.partition("; ")
+    assert words in doubt
+    assert bool(words) == bool(doubt)
+
+
+def test_a_frame_is_taken_as_it_is():
+    """Whatever can be published can be asked about."""
+    assert suggest(pd.DataFrame({"age": [1, 2, 2]}))[0].role == "quasi"

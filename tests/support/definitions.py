@@ -40,7 +40,8 @@ def _groups(forgery: Forgery, column: str, *, days: bool = True) -> list[list[An
 
 def _read(value: Any, policy: str) -> Any:
     if isinstance(value, str) and policy != "exact":
-        read = unicodedata.normalize("NFC", value).strip()
+        seen = "".join(sign for sign in value if sign.isspace() or unicodedata.category(sign) not in ("Cc", "Cf"))
+        read = " ".join(unicodedata.normalize("NFC", seen).split())
         return read.casefold() if policy == "folded" else read
     if isinstance(value, float):
         return "no number" if value != value else Fraction(value)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import hedgerow as hr
 from hedgerow import cli, graph
 from hedgerow.certificate import Issuer
-from hedgerow.cli.habits import Output
+from hedgerow.cli.output import Output
 from tests.support.every_method import SCHEMA, TREE, people
 from tests.support.forge import amend
 from tests.support.forger import Forgery

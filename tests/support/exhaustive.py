@@ -29,6 +29,17 @@ Group = tuple[Exact, ...]
 Partition = tuple[Group, ...]
 
 
+def set_partitions(rows: list[int]) -> Iterator[list[list[int]]]:
+    """Every partition of a few different rows into groups."""
+    if not rows:
+        yield []
+        return
+    for smaller in set_partitions(rows[1:]):
+        yield [[rows[0]], *smaller]
+        for i, group in enumerate(smaller):
+            yield [*smaller[:i], [rows[0], *group], *smaller[i + 1 :]]
+
+
 def partitions(rows: Iterable[float | Fraction], accept: Callable[[Group], bool]) -> Iterator[Partition]:
     """Every partition of the rows into accepted groups, each once although equal rows are interchangeable."""
     tally = sorted(Counter(row if isinstance(row, int) else Fraction(row) for row in rows).items())

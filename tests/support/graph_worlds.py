@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.graph.grouped import GroupedGraph
+from tests.support.exhaustive import set_partitions
 
 __all__ = ["World", "is_safe", "safe_grouping_exists", "tiny_graph", "worlds"]
 
@@ -90,7 +91,7 @@ def safe_grouping_exists(nodes: int, edges: Sequence[tuple[int, int]], k: int) -
     """Try every partition of `nodes` nodes into safe groups of at least k."""
     return any(
         min(map(len, blocks)) >= k and is_safe(_labels(blocks, nodes), edges)
-        for blocks in _partitions(list(range(nodes)))
+        for blocks in set_partitions(list(range(nodes)))
     )
 
 
@@ -100,14 +101,3 @@ def _labels(blocks: list[list[int]], nodes: int) -> list[int]:
         for node in block:
             labels[node] = number
     return labels
-
-
-def _partitions(nodes: list[int]) -> Iterator[list[list[int]]]:
-    if not nodes:
-        yield []
-        return
-    first, *rest = nodes
-    for blocks in _partitions(rest):
-        yield [[first], *blocks]
-        for index, block in enumerate(blocks):
-            yield [*blocks[:index], [first, *block], *blocks[index + 1 :]]

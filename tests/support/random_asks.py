@@ -1,15 +1,17 @@
 """Random questions about a random table, and their true answers in exact arithmetic.
 
-DuckDB says which rows of the original table a condition hits; aggregates over them are worked out in fractions, for
-sums of floats in DuckDB depend on the order of rows.
+A condition is drawn twice, as SQL and as a function of a row that says yes, no or unknown, so that the rows which it
+hits are known without a database; DuckDB is asked for them too where a release is asked on two engines. Aggregates over
+them are worked out in fractions, for sums of floats in DuckDB depend on the order of rows.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -22,9 +24,31 @@ import pyarrow as pa
 from hedgerow.query import Answer
 from hedgerow.verify.values import PublishedColumns
 
-__all__ = ["Asked", "Model", "fault", "quoted", "random_asked", "random_condition", "random_model", "true_values"]
+__all__ = [
+    "Asked",
+    "Condition",
+    "Model",
+    "fault",
+    "quoted",
+    "random_asked",
+    "random_condition",
+    "random_model",
+    "true_values",
+    "values_by_duckdb",
+]
 
 _SHARES = {"0.25": Fraction(1, 4), "0.5": Fraction(1, 2), "0.9": Fraction(9, 10), "0": Fraction(0), "1": Fraction(1)}
+
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition as SQL, and whether a row meets it: None where that is unknown, as comparisons with NULL are."""
+
+    sql: str
+    holds: Callable[[Row], bool | None]
 
 
 @dataclass(frozen=True)
@@ -33,7 +57,7 @@ class Asked:
 
     aggregate: str
     column: str
-    where: str
+    where: Condition
     key: str | None
 
     @property
@@ -42,7 +66,7 @@ class Asked:
         keys = f"{quoted(self.key)} AS k, " if self.key else ""
         by = f" GROUP BY {quoted(self.key)}" if self.key else ""
         item = self.aggregate.replace("{}", quoted(self.column))
-        return f"SELECT {keys}{item} AS x FROM release WHERE {self.where}{by}"
+        return f"SELECT {keys}{item} AS x FROM release WHERE {self.where.sql}{by}"
 
 
 def quoted(name: str) -> str:
@@ -55,30 +79,63 @@ def random_asked(rng: random.Random, table: pa.Table, columns: Sequence[str]) ->
     column = rng.choice(columns)
     is_number = _is_number(table.schema.field(column).type)
     aggregates = [name for name in _AGGREGATES if is_number or name in _ANY_KIND]
-    where = rng.choice(["TRUE", random_condition(rng, table, columns), _conditions(rng, table, columns)])
+    draw = rng.choice([_always, random_condition, _two_conditions])
+    where = draw(rng, table, columns)
     key = rng.choice(columns) if rng.random() < 0.2 else None
     return Asked(rng.choice(aggregates), column, where, key)
 
 
-def _conditions(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> str:
+def _always(_: random.Random, __: pa.Table, ___: Sequence[str]) -> Condition:
+    return Condition("TRUE", lambda row: True)
+
+
+def _two_conditions(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> Condition:
     one, other = (random_condition(rng, table, columns) for _ in range(2))
-    return f"({one}) {rng.choice(['AND', 'AND', 'OR'])} {rng.choice(['', 'NOT '])}({other})"
+    word, denied = rng.choice(["AND", "AND", "OR"]), rng.choice(["", "NOT "])
+    decisive = word == "OR"  # one side of which settles the matter, whatever the other is
+
+    def holds(row: Row) -> bool | None:
+        last = other.holds(row)
+        sides = one.holds(row), (not last if denied and last is not None else last)
+        if decisive in sides:
+            return decisive
+        return None if None in sides else not decisive
+
+    return Condition(f"({one.sql}) {word} {denied}({other.sql})", holds)
 
 
-def random_condition(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> str:
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def random_condition(rng: random.Random, table: pa.Table, columns: Sequence[str]) -> Condition:
     """Draw a condition on one of the columns."""
     column = rng.choice(columns)
     name = quoted(column)
     values = [value for value in table.column(column).to_pylist() if value is not None]
     if not values or rng.random() < 0.1:
-        return f"{name} IS {rng.choice(['', 'NOT '])}NULL"
-    one, other = (literal(rng.choice(values)) for _ in range(2))
-    if isinstance(values[0], bool):
-        return f"{name} = {one}"
-    comparison = rng.choice(["=", "<>", "<", "<=", ">", ">="])
-    return rng.choice(
-        [f"{name} {comparison} {one}"] * 3 + [f"{name} IN ({one}, {other})", f"{name} BETWEEN {one} AND {other}"]
-    )
+        missing = rng.random() < 0.5
+        return Condition(f"{name} IS {'' if missing else 'NOT '}NULL", lambda row: (row[column] is None) == missing)
+    one, other = (rng.choice(values) for _ in range(2))
+    if isinstance(one, bool):
+        return _of_value(column, f"{name} = {literal(one)}", lambda value: value == one)
+    word = rng.choice([*_COMPARE])
+    kind = rng.random()
+    if kind < 0.6:
+        return _of_value(column, f"{name} {word} {literal(one)}", lambda value: _COMPARE[word](value, one))
+    if kind < 0.8:
+        return _of_value(column, f"{name} IN ({literal(one)}, {literal(other)})", lambda value: value in (one, other))
+    return _of_value(column, f"{name} BETWEEN {literal(one)} AND {literal(other)}", lambda value: one <= value <= other)
+
+
+def _of_value(column: str, sql: str, meets: Callable[[Any], bool]) -> Condition:
+    return Condition(sql, lambda row: None if row[column] is None else bool(meets(row[column])))
 
 
 def literal(value: Any) -> str:
@@ -96,13 +153,24 @@ _LONG = re.compile(r"(?<![\w.'\"])\d+\.\d{15,}(?![\w.'\"])")
 """Digits that DuckDB before 2 does not turn into the nearest float, unless they have an exponent."""
 
 
-def true_values(database: duckdb.DuckDBPyConnection, asked: Asked) -> dict[Any, list[Any]]:
+def true_values(rows: Sequence[Row], asked: Asked) -> dict[Any, list[Any]]:
     """The values of the column in the rows that the condition hits, by key; without a key the only one is None."""
+    hit = [row for row in rows if asked.where.holds(row)]
+    return _by_key([(row[asked.key] if asked.key else None, row[asked.column]) for row in hit], asked)
+
+
+def values_by_duckdb(database: duckdb.DuckDBPyConnection, asked: Asked) -> dict[Any, list[Any]]:
+    """The same by a database in which the rows are a table."""
     key = quoted(asked.key) if asked.key else "NULL"
-    where = asked.where if duckdb.__version__ >= "2" else _LONG.sub(r"\g<0>e0", asked.where)
-    rows = database.execute(f"SELECT {key}, {quoted(asked.column)} FROM release WHERE {where}").fetchall()
+    where = asked.where.sql if duckdb.__version__ >= "2" else _LONG.sub(r"\g<0>e0", asked.where.sql)
+    return _by_key(
+        database.execute(f"SELECT {key}, {quoted(asked.column)} FROM release WHERE {where}").fetchall(), asked
+    )
+
+
+def _by_key(pairs: Sequence[tuple[Any, Any]], asked: Asked) -> dict[Any, list[Any]]:
     found: dict[Any, list[Any]] = {} if asked.key else {None: []}
-    for key, value in rows:
+    for key, value in pairs:
         found.setdefault(key, []).append(value)
     return found
 

@@ -153,7 +153,7 @@ REFUSED = {
     "blank rows": (b"a,b\n\n\r\n", "header and no rows"),
     "a mark instead of rows": (b"a,b\n" + codecs.BOM_UTF8 + b"\n\n", "header and no rows"),
     "nul": (b"a,b\n1,canary\n2,can\0ary\n", "Line 3 holds a NUL"),
-    "utf-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "Line 1 holds a NUL"),
+    "utf-16 without a mark": ("a,b\n1,2\n".encode("utf-16-le"), "declare the encoding utf-16-le"),
     "mixed encodings": ("a,b\né,1\n".encode() + b"\xe9canary,2\n", "Line 3 is not valid UTF-8"),
     "broken utf-16": (codecs.BOM_UTF16_LE + b"a\0,", "not valid utf-16"),
     "short row": (b"a,b\n1,2\ncanary\n", "Line 3 has 1 cell where the header has 2"),

@@ -127,3 +127,20 @@ def test_a_missing_package_is_named(book, monkeypatch):
     monkeypatch.setitem(sys.modules, "python_calamine", None)
     with pytest.raises(InputError, match=r"'python-calamine'.*pip install hedgerow\[files\]"):
         read_table(book(s=[["a"], [1]]))
+
+
+def test_merged_cells_below_the_names_are_refused(tmp_path):
+    """The second row of a merged cell is no missing value; a merged title above the names is no matter."""
+
+    def read(place, header_row=None):
+        with xlsxwriter.Workbook(tmp_path / "merged.xlsx") as workbook:
+            sheet = workbook.add_worksheet()
+            for r, row in enumerate([["", ""], ["region", "pay"], ["North", 1], ["", 2], ["South", 3]]):
+                sheet.write_row(r, 0, row)
+            sheet.merge_range(*place, CANARY)
+        return read_excel(tmp_path / "merged.xlsx", header_row=header_row)
+
+    with pytest.raises(InputError, match="merged cells in row 3: only the first") as caught:
+        read((2, 0, 3, 0))
+    assert CANARY not in str(caught.value)
+    assert read((0, 0, 0, 1), header_row=2).num_rows == 3

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import hedgerow.table
@@ -57,3 +59,15 @@ def test_importing_the_package_stays_light():
     }
     code = f"import sys, hedgerow.table; assert not {heavy} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_reader_gets_the_options_that_its_line_names(tmp_path, monkeypatch):
+    """Missing codes of a format whose reader does not know them are taken out afterwards, as those of Parquet are."""
+    from hedgerow.table import parquet, read
+
+    monkeypatch.setattr(parquet, "read_rows", lambda path: parquet.read_parquet(path), raising=False)
+    monkeypatch.setitem(read.READERS, ".rows", "rows.read_rows")
+    monkeypatch.setitem(read.OPTIONS, "rows", ("a file of rows", set()))
+    monkeypatch.setitem(sys.modules, "hedgerow.table.rows", parquet)
+    pq.write_table(pa.table({"age": ["1", "-9"]}), tmp_path / "t.rows")
+    assert read_table(tmp_path / "t.rows", missing_codes=["-9"]).arrow["age"].null_count == 1

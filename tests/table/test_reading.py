@@ -266,3 +266,106 @@ def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path, name):
     for read in (hr.read_table, column_names):
         with pytest.raises(hr.InputError):
             read(folder)
+
+
+def test_codes_keep_their_signs_where_signs_of_numbers_are_declared(tmp_path):
+    """01.234 has a leading zero, so it is a code and no number: its point is not taken for one between thousands."""
+    text = "code;long;pay\n001.234;20.123.456.789.012.345.678;1.234,5\n1.234;1.234;7\n"
+    read = _columns(hr.read_table(_write(tmp_path, text), decimal=",", thousands="."))
+    assert read == {"code": ["001.234", "1.234"], "long": ["20.123.456.789.012.345.678", "1.234"], "pay": [1234.5, 7.0]}
+
+
+def test_points_that_may_separate_thousands_are_pointed_out(tmp_path):
+    """1.234 in a file cut by semicolons is one or a thousand: it is read as written, and the owner is told."""
+    said = hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n567;2\n")).reading["decimal"]
+    assert "'pay'" in said
+    assert "--thousands" in said
+    assert hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n0.567;2\n")).reading["decimal"] == "."
+    assert hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n567;2\n"), decimal=".").reading["decimal"] == "."
+
+
+@pytest.mark.parametrize("order", ["le", "be"])
+def test_utf_16_without_a_mark_is_named(tmp_path, order):
+    """Two bytes a sign and nothing that says so: the refusal says what to declare, and then it is read."""
+    file = _write(tmp_path, "name;town\nMüller;Köln\n".encode(f"utf-16-{order}"))
+    with pytest.raises(hr.InputError, match=f"declare the encoding utf-16-{order}"):
+        hr.read_table(file)
+    assert _columns(hr.read_table(file, encoding=f"utf-16-{order}")) == {"name": ["Müller"], "town": ["Köln"]}
+
+
+def test_a_title_above_the_names_is_named(tmp_path):
+    """One name and nothing beside it is a title more often than a table of nameless columns."""
+    for text in ("Report of 2020;;\na;b;c\n1;2;3\n", "sep=;\na;b\n1;2\n"):
+        with pytest.raises(hr.InputError, match="title"):
+            hr.read_table(_write(tmp_path, text))
+    with pytest.raises(hr.InputError, match=r"Column 2 has no name; name it or remove it\.$"):
+        hr.read_table(_write(tmp_path, "a,,c\n1,2,3\n"))
+
+
+@pytest.mark.parametrize(("kind", "hint"), [("date", "2026-01-31"), ("number", "decimal sign"), ("truth", "true and")])
+def test_a_type_that_does_not_fit_says_how_it_is_written(tmp_path, kind, hint):
+    """Whoever has dates of another notation learns which one is read."""
+    with pytest.raises(hr.InputError, match=hint):
+        hr.read_table(_write(tmp_path, "d,n\n31.01.2020,1\n28.02.2021,2\n"), types={"d": kind})
+
+
+QUOTES = {
+    "backslashes": 'a,b\n1,"say \\"hi\\""\n',
+    "behind a closing quote": 'a,b\n1,"x"y\n',
+    "an empty cell and more": 'a,b\n1,""x"\n',
+    "behind a doubled quote": 'a,b\n1,"x"""y\n',
+    "a delimiter before the quote": 'a,b\n1,"x,"y\n',
+    "a line before the quote": 'a,b\n1,"x\n"y\n',
+}
+
+
+@pytest.mark.parametrize("text", QUOTES.values(), ids=QUOTES.keys())
+def test_text_behind_a_closing_quote_is_refused(tmp_path, text):
+    """Arrow would drop the quote and glue both together: a cell that nobody wrote."""
+    with pytest.raises(hr.InputError, match=r"Line [23] has text behind a closing quote"):
+        hr.read_table(_write(tmp_path, text))
+
+
+def test_blanks_around_quotes(tmp_path):
+    """Behind a quoted cell they are dropped; before it the quotes would be part of the text, which is refused."""
+    assert _columns(hr.read_table(_write(tmp_path, 'a,b\n"x" ,1\n"y"\t,2\n'))) == {"a": ["x", "y"], "b": [1, 2]}
+    with pytest.raises(hr.InputError, match="Column 'b' has a blank before a quote"):
+        hr.read_table(_write(tmp_path, 'a, "b"\n1, "x"\n'))
+    kept = hr.read_table(_write(tmp_path, 'a,b\n1, "x"\n'), quote="none")
+    assert _columns(kept)["b"] == ['"x"']
+
+
+def test_a_folder_is_one_table_or_refused(tmp_path, monkeypatch):
+    """No row is left out or counted twice in silence, and no whole disk is searched."""
+    folder = tmp_path / "table"
+    (folder / "year=1").mkdir(parents=True)
+    pq.write_table(pa.table({"x": [1]}), folder / "year=1" / "a.parquet")
+    assert hr.read_table(folder).num_rows == 1
+    (folder / ".checkpoints").mkdir()
+    pq.write_table(pa.table({"x": [1]}), folder / ".checkpoints" / "a.parquet")
+    with pytest.raises(hr.InputError, match=r"'\.checkpoints', whose name says that it is hidden"):
+        hr.read_table(folder)
+    (folder / ".checkpoints" / "a.parquet").rename(tmp_path / "b.parquet")
+    (folder / "year=2").symlink_to(tmp_path, target_is_directory=True)
+    with pytest.raises(hr.InputError, match="'year=2' in 'table' is a link to a folder"):
+        hr.read_table(folder)
+    (folder / "year=2").unlink()
+    monkeypatch.setattr("hedgerow.table.checks._MOST_ENTRIES", 2)
+    with pytest.raises(hr.InputError, match="more than 2 files and folders"):
+        hr.read_table(folder)
+
+
+def test_a_folder_that_cannot_be_looked_into_is_refused(tmp_path, monkeypatch):
+    """Its rows would be missing without a word."""
+    look = os.scandir
+
+    def scandir(path):
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return look(path)
+
+    (tmp_path / "closed").mkdir()
+    pq.write_table(pa.table({"x": [1]}), tmp_path / "a.parquet")
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(hr.InputError, match=r"'closed' in .* cannot be read: permission denied"):
+        hr.read_table(tmp_path)

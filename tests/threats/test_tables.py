@@ -45,10 +45,10 @@ def test_a_wrong_answer_and_a_refused_bundle_are_seen(tmp_path, monkeypatch):
             run_trial(number, tmp_path, tally)
         assert tally.counts["truth outside"] + tally.counts["wrong exact"] >= 2
 
-    def refuse(release):
+    def refuse(place):
         raise hr.BrokenPromise("planted")
 
-    monkeypatch.setattr(hr.Release, "verify", refuse)
+    monkeypatch.setattr(table_trials, "verify_bundle", refuse)
     tally = Tally()
     for number in range(20):
         run_trial(number, tmp_path, tally)

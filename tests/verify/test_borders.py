@@ -76,7 +76,9 @@ def test_labels_list_six_values():
     """From the seventh on they are counted."""
     for values, text in (("abcdef", "{a, b, c, d, e, f}"), ("abcdefg", "{a, b, c, d, e, f, ... (7 values)}")):
         sets = {"column": ["x"] * len(values), "set": pa.array([0] * len(values), pa.int32()), "value": list(values)}
-        assert _set_texts(_listed_sets(pa.table(sets), "x")).to_pylist() == [text]
+        assert _set_texts(_listed_sets(SimpleNamespace(tables={"sets": pa.table(sets)}), {"x"})["x"]).to_pylist() == [
+            text
+        ]
 
 
 def test_numbers_of_groups_take_64_bits_from_2_to_the_31_on():
@@ -104,7 +106,7 @@ def test_many_edges_to_few_nodes(width):
 def test_sets_may_be_missing_where_values_are():
     """And there alone; each is listed, and no other."""
     sets = pa.table({"column": ["x", "x", "y"], "set": pa.array([0, 0, 0], pa.int32()), "value": ["a", "b", "a"]})
-    listed = _listed_sets(sets, "x")
+    listed = _listed_sets(SimpleNamespace(tables={"sets": sets}), {"x", "y"})["x"]
     _check_sets("x", listed, pa.array([0, None], pa.int32()), np.array([False, True]))
     for numbers, gaps in (([0, None], [False, False]), ([1, None], [True, True]), ([None, None], [True, True])):
         with pytest.raises(BrokenPromise):

@@ -1,6 +1,7 @@
 """The audit of boxes refuses every way in which rows of a group could be told apart."""
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -148,7 +149,7 @@ def test_labels_of_sets_are_those_of_the_definition():
             "value": [*(rows[n][1] for n in order), "zzz"],
         }
     )
-    listed = _listed_sets(sets, "town")
+    listed = _listed_sets(SimpleNamespace(tables={"sets": sets}), {"town", "other"})["town"]
     assert listed.numbers.tolist() == [7 * number for number in range(6)]
     assert listed.sizes.tolist() == [len(values) for values in chosen]
     assert _set_texts(listed).to_pylist() == [_label(sorted(values, key=str.encode)) for values in chosen]

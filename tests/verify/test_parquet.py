@@ -222,7 +222,7 @@ class File:
     def check(self):
         """The sizes of the pages; raises ValueError."""
         content = self.content()
-        return list(parquet._checked_pages(content, parquet._checked_footer(content)))
+        return parquet._checked_pages(content, parquet._checked_footer(content))[0]
 
 
 def coded(values):
@@ -558,7 +558,7 @@ def least_limit(content, rows):
 def test_limits_are_exact():
     """Pages, cells and texts once they are written out: whichever is most."""
     numbers = written(pa.table({"a": pa.array(range(1000), pa.int64())}), use_dictionary=False, compression="none")
-    pages = sum(parquet._checked_pages(numbers, parquet._checked_footer(numbers)))
+    pages = sum(parquet._checked_pages(numbers, parquet._checked_footer(numbers))[0])
     assert least_limit(numbers, 1000) == max(pages, 8000)
     cells = written(pa.table({"a": pa.array([7] * 1000, pa.int64()), "b": pa.array([True] * 1000)}))
     assert least_limit(cells, 1000) == 9000
@@ -577,6 +577,22 @@ def test_the_limit_that_holds_without_one(monkeypatch):
     monkeypatch.setattr(parquet, "_FLOOR", 1 << 20)
     monkeypatch.setattr(parquet, "_CEILING", 1 << 20)
     assert read_parquet("x", content, rows=1000).num_rows == 1000
+
+
+def test_small_files_are_decoded_once_by_their_very_bytes(monkeypatch):
+    """Not by name or checksum; another number of rows, a lower limit or one other byte is looked at anew."""
+    content = written(pa.table({"a": [1, 2]}))
+    assert read_parquet("x", content, rows=2) is read_parquet("x", bytes(bytearray(content)), rows=2)
+    for forged, rows, limit in ((content, 3, None), (content, 2, 1), (content[:-9] + b"!" + content[-8:], 2, None)):
+        with pytest.raises(BundleError):
+            read_parquet("x", forged, rows=rows, max_bytes=limit)
+    monkeypatch.setattr(parquet, "_SMALL_TABLE", 15)  # below which two numbers are not
+    parquet._read_small.cache_clear()
+    assert read_parquet("x", content, rows=2) is not read_parquet("x", content, rows=2)
+    monkeypatch.undo()
+    large = written(pa.table({"a": ["x" * 1000] * 1000}))
+    assert len(large) < parquet._SMALL_FILE
+    assert read_parquet("x", large, rows=1000) is not read_parquet("x", large, rows=1000)
 
 
 def test_types():

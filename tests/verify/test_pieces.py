@@ -874,7 +874,7 @@ def test_helpers_are_read_where_they_are_asked_for(folder, helpers):
     ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, None]}, "gaps"),
     ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "low": [1, 2, 2]}, "ends of the values"),
     ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "high": [1, 2, 3]}, "ends of the values"),
-    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "low": [1, 1, 1]}, "ends of the values"),
+    ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "low": [1, 1, 1]}, "lists a value twice"),
     ({"node": [0, 1, 2], "parent": [2, 2, None], "weight": [1, 1, 0], "target": [0, 0, 1]}, "one after the other"),
     ({"node": [0, 1, 2], "parent": [2, None, None], "weight": [1, 1, 0]}, "one after the other"),
     ({"node": [0, 1, 2], "parent": [1, None, None], "weight": [1, 0, 0], "target": [0, 0, 1], "low": [1, 1, 2],

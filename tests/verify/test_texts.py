@@ -1,5 +1,8 @@
 """Policies for texts: what differs in spaces, Unicode form or case alone is one value where the policy says so."""
 
+import time
+import unicodedata
+
 import pyarrow as pa
 import pytest
 
@@ -161,3 +164,49 @@ def test_flags_and_a_recipe_say_the_same(tmp_path):
     assert CliRunner().invoke(main, ["publish", str(tmp_path / "r.toml")]).exit_code == 0
     for name in ("one", "two"):
         assert dict(hr.open(tmp_path / name).made.texts) == {"ill": "folded"}
+
+
+UNSEEN = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u034f\u061c\u202e\u2066\u115f\u3164\uffa0\ufe0f\U000e0041\x00\x07\x7f"
+
+
+@pytest.mark.parametrize("sign", list(UNSEEN), ids=ascii)
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_sign_that_nobody_sees_is_no_diversity(tmp_path, sign, place):
+    """Joiners, fillers, marks of direction, selectors and control signs, around a text and inside of it."""
+    text = "flu"[:place] + sign + "flu"[place:]
+    assert [text_in_form(text, policy) for policy in POLICIES] == ["flu", "flu", text]
+    assert not is_in_form(pa.array(["flu", text]))
+    release = hr.Anatomy(l=2).publish(_table(["flu", text, "gout", "cold"]), hr.Schema(**SCHEMA))
+    assert (_values(release), dict(release.made.merged)) == ({"flu", "gout", "cold"}, {"ill": 1})
+    release.save(tmp_path / "in")
+    forgery = Forgery.of(tmp_path / "in")
+    forgery.edit("sensitive", "ill", ["flu", text] * 4)
+    with pytest.raises(hr.BundleError, match="signs that nobody sees"):
+        hr.open(forgery.write(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("text", ["a b", "a  b", "a\u00a0b", "a\tb", "a\u2003\u2003b", " a \n b "])
+def test_white_space_inside_is_one_blank(text):
+    """A blank that does not break a line looks like any other."""
+    assert text_in_form(text) == "a b"
+    assert in_form(pa.array([text, "a b"])).to_pylist() == ["a b"] * 2
+    assert is_in_form(pa.array([text])) == (text == "a b")
+
+
+@pytest.mark.parametrize(
+    "marks", ["\u0301\u0316", "\u0316\u0301", "\u0344\u0327", "\u0f74\u0f71\u0f72", "\u05b0\u05c1\u0301"]
+)
+@pytest.mark.parametrize("letters", ["a", "ab", "\u00e9", "\uac00\u11a8", ""])
+def test_very_many_marks_on_a_letter_are_put_in_order(marks, letters):
+    """As Python's own sorting does, which takes the square of their number."""
+    text = letters + marks * 60 + letters
+    assert text_in_form(text) == unicodedata.normalize("NFC", text)
+    assert is_in_form(pa.array([unicodedata.normalize("NFC", text)]))
+    short, long = (_seconds(lambda: text_in_form("a" + marks * size)) for size in (3_000, 96_000))  # noqa: B023
+    assert long < 200 * max(short, 0.001)
+
+
+def _seconds(work):
+    began = time.process_time()
+    work()
+    return time.process_time() - began

@@ -1,4 +1,4 @@
-"""Pictures as inline SVG that take the page's colours: no style attributes, words for whoever does not see them."""
+"""Pictures as inline SVG in the page's colours: no style attributes, and texts for screen readers."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _marker(point: ChartPoint, place: tuple[float, float], number: int, is_on_li
 
 
 def _shape(kind: str, place: tuple[float, float], size: int, number: int) -> Markup:
-    """A circle, a square or a triangle: lines are told apart without colours, too."""
+    """A circle, a square or a triangle, so that lines differ without colours."""
     a, b = place
     return (
         Markup('<circle class="{}" cx="{}" cy="{}" r="{}"/>').format(kind, f"{a:.1f}", f"{b:.1f}", size),

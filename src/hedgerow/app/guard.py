@@ -1,4 +1,4 @@
-"""Who may talk to the app: this computer's own browser, from the app's own pages, with the cookie.
+"""Access control of the app: only this computer's browser, from the app's own pages, with the cookie.
 
 Source     own; docs/app.md lists what was tried against it
 Guarantee  another Host is refused (421), so a name that is rebound to this machine reads nothing; without the cookie

@@ -25,7 +25,7 @@ class Stopped(BaseException):
 class Job:
     """One piece of work. `state` is waiting, running, done, failed or stopped; `result` is what the work returned.
 
-    `seen` grows with every change, so that whoever watches knows when to look again.
+    `seen` grows with every change, so that watchers notice it.
     """
 
     kind: str

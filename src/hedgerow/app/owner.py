@@ -73,7 +73,8 @@ class OwnerPages:
             columns=[] if found is None else self.columns(),
             found_out=[] if found is None else list(found.reading.items()),
             preview=_preview(found) if shown and found is not None else None,
-            reading={name: _field(reading.get(name)) for name in _READING},
+            path=str(given.get("path", "")) if given else "" if recipe is None else recipe.table,
+            reading={name: _field(_reading(given).get(name) if given else reading.get(name)) for name in _READING},
             endings=", ".join(READERS),
         )
 
@@ -133,10 +134,13 @@ class OwnerPages:
         if recipe is None:
             return go("/table")
         columns, given = self.columns(), roles_by_column(recipe)
-        for column in columns:
+        for place, column in enumerate(columns):
             column["given"] = given.get(column["name"], recipe.others or "")
             column["policy"] = recipe.missing.get(column["name"], "")
             column["hierarchy"] = recipe.hierarchies.get(column["name"], "")
+            if given_form:
+                names = (("given", "role"), ("policy", "missing"), ("hierarchy", "hierarchy"))
+                column |= {key: str(given_form.get(f"{field}-{place}", "")) for key, field in names}
         without = [column["name"] for column in columns if not column["given"]]
         return self.site.page(
             "roles",
@@ -188,8 +192,7 @@ class OwnerPages:
         if any(chosen.values()):
             changed.build_schema(tuple(column["name"] for column in columns))
         self.workspace.change(str(form.get("version", "")), changed)
-        complete = all(any(column["name"] in names for names in chosen.values()) for column in columns)
-        return go("/promise" if complete and form.get("action") == "next" else "/roles")
+        return go("/promise" if form.get("action") == "next" else "/roles")  # which says what is missing
 
     # Promise
 
@@ -200,14 +203,15 @@ class OwnerPages:
             return go("/table")
         if blocked := self.obstacle(recipe):
             return self.roles(request, blocked)
-        asked = request.query_params.get("method", "")
+        fields = given_form or request.query_params
+        asked = str(fields.get("method", ""))
         name = asked if asked in METHODS else str(recipe.method.get("name", ""))
         given = (
             {key: _field(value) for key, value in recipe.parameters.items()}
             if name == recipe.method.get("name")
             else {}
         )
-        given |= {key[2:]: value for key, value in request.query_params.items() if key.startswith("p-")}
+        given |= {key[2:]: str(value) for key, value in fields.items() if key.startswith("p-")}
         why_not, job = self._why_not(recipe), self.preview.current(recipe)
         return self.site.page(
             "promise",

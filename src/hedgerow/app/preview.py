@@ -135,7 +135,7 @@ def _is_drawn(point: FrontierPoint, kind: str) -> bool:
 
 
 def _series(point: FrontierPoint) -> str:
-    """A method and its variant: what is no number tells lines apart."""
+    """A method and its variant: parameters that are not numbers distinguish the lines of the picture."""
     words = [
         str(value) if isinstance(value, str) else key
         for key, value in point.setting.parameters.items()

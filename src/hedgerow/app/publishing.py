@@ -52,8 +52,8 @@ class PublishPages:
             recipe=recipe,
             leaves=self._leaves(recipe),
             words=self._words(recipe),
-            output=Path(output).name,
-            ledger=recipe.ledger is not None,
+            output=str(given.get("output", "")) if given else Path(output).name,
+            ledger=bool(given.get("ledger")) if given else recipe.ledger is not None,
             last=last if last is not None and not last.is_over else None,
         )
 

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from hedgerow.app import charts
+from hedgerow.digits import bound_texts, number_text
 from hedgerow.errors import ParameterError
+from hedgerow.query.answer_table import AnswerTable, place_of
 from hedgerow.release import Release
-from hedgerow.report.answer_text import answer_lines, number
+from hedgerow.report.answer_text import answer_lines
 
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport, Finding
     from hedgerow.graph import GroupedGraph
-    from hedgerow.query.answer_table import AnswerTable
 
 _MOST_LINES = 200
 _LIMIT = re.compile(r"\blimit\s+\d+(\s+offset\s+\d+)?\s*;?\s*$", re.IGNORECASE)
@@ -40,11 +41,12 @@ def group_sizes(release: Release | GroupedGraph) -> list[tuple[str, int]]:
     step = -(-(most - least + 1) // 12)
     places = (sizes - least) // step
     counts = np.bincount(places)
-    return [(_class_name(least + place * step, step), int(count)) for place, count in enumerate(counts)]
+    starts = range(least, most + 1, step)
+    return [(_class_name(start, min(start + step - 1, most)), int(n)) for start, n in zip(starts, counts, strict=True)]
 
 
-def _class_name(start: int, step: int) -> str:
-    return f"{start:,}" if step == 1 else f"{start:,}–{start + step - 1:,}"
+def _class_name(first: int, last: int) -> str:
+    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 
 
 def facts_of(release: Release | GroupedGraph, said: dict[str, str]) -> list[tuple[str, str]]:
@@ -66,31 +68,21 @@ def facts_of(release: Release | GroupedGraph, said: dict[str, str]) -> list[tupl
     ]
 
 
-def _place(value: Any) -> float | None:
-    """Where a value lies on a line; texts and truth values lie nowhere."""
-    if isinstance(value, datetime):
-        return value.timestamp() / 86400
-    if isinstance(value, date):
-        return float(value.toordinal())
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
 def error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any]] | None) -> dict[str, Any]:
     """Lines of an answer with a picture each; bars of one aggregate share a scale."""
     said = answer_lines(result)
-    ends: dict[str, list[float]] = {name: [] for name in said.aggregates}
+    seen: dict[str, list[Any]] = {name: [] for name in said.aggregates}
     spans, true_values = [], []
     for row in said.rows[:_MOST_LINES]:
         truth = None if truths is None else truths.get(tuple(row[key] for key in result.keys))
         for name in said.aggregates:
-            places = _place(row[f"{name}_lower"]), _place(row[name]), _place(row[f"{name}_upper"])
+            values = row[f"{name}_lower"], row[name], row[f"{name}_upper"]
             true_value = None if truth is None else truth.get(name)
-            spans.append((name, places))
+            spans.append((name, (place_of(values[0]), place_of(values[1]), place_of(values[2]))))
             true_values.append((true_value, truth is None))
-            ends[name] += [place for place in (*places, _place(true_value)) if place is not None]
+            seen[name] += [*values, true_value]
     parts: dict[str, dict[str, Any]] = {
-        name: {"name": name, "lines": [], "scale": (min(places, default=0.0), max(places, default=0.0))}
-        for name, places in ends.items()
+        name: {"name": name, "lines": []} | _scale(values) for name, values in seen.items()
     }
     for cells, (name, places), (true_value, is_unknown) in zip(
         said.lines[: len(spans)], spans, true_values, strict=True
@@ -98,16 +90,23 @@ def error_bars(result: AnswerTable, truths: dict[tuple[Any, ...], dict[str, Any]
         numbers, part = cells[-4:], parts[name]
         label = f"{numbers[0]} – {numbers[2]}, {numbers[1]}"
         part["lines"].append({
-            "keys": cells[:-5], "numbers": numbers, "truth": "–" if is_unknown else number(true_value),
-            "bar": charts.span_bar(label, places, part["scale"], _place(true_value)),
+            "keys": cells[:-5], "numbers": numbers, "truth": "–" if is_unknown else number_text(true_value),
+            "bar": charts.span_bar(label, places, part["scale"], place_of(true_value)),
         })  # fmt: skip
     return {
         "keys": said.columns[:-5],
-        "parts": [part | {"ends": [number(end) for end in part["scale"]]} for part in parts.values()],
+        "parts": list(parts.values()),
         "more": len(said.lines) - len(spans),
         "notes": result.notes,
         "has_truth": truths is not None,
     }
+
+
+def _scale(values: list[Any]) -> dict[str, Any]:
+    """The line that values are drawn on: where it begins and ends, and both ends in words, dates as dates."""
+    placed = [(place, value) for value in values if (place := place_of(value)) is not None] or [(0.0, 0)]
+    first, last = (choose(placed, key=lambda one: one[0]) for choose in (min, max))
+    return {"scale": (first[0], last[0]), "ends": [*bound_texts(first[1], None, last[1], exact=False)[::2]]}
 
 
 def truths_of(original: pa.Table, question: str, result: AnswerTable) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -138,14 +137,13 @@ def _plain(value: Any) -> Any:
 def graph_answers(release: GroupedGraph, question: str) -> dict[str, Any]:
     """One answer of a graph, or a table of them, as lines."""
     answer = release.ask(question)
-    numbers = [number(answer.lower), number(answer.expected), number(answer.upper)]
-    numbers.append("exact" if answer.exact and answer.lower is not None else number(answer.std))
-    places = (_place(answer.lower), _place(answer.expected), _place(answer.upper))
-    ends = [place for place in places if place is not None]
-    scale = (min(ends, default=0.0), max(ends, default=0.0))
-    bar = charts.span_bar(f"{numbers[0]} – {numbers[2]}", places, scale, None)
+    numbers = [*bound_texts(answer.lower, answer.expected, answer.upper, exact=answer.exact)]
+    numbers.append("exact" if answer.exact and answer.lower is not None else number_text(answer.std))
+    scale = _scale([answer.lower, answer.expected, answer.upper])
+    places = (place_of(answer.lower), place_of(answer.expected), place_of(answer.upper))
+    bar = charts.span_bar(f"{numbers[0]} – {numbers[2]}", places, scale["scale"], None)
     line = {"keys": [], "numbers": numbers, "truth": None, "bar": bar}
-    part = {"name": "answer", "lines": [line], "ends": [number(end) for end in scale]}
+    part = {"name": "answer", "lines": [line]} | scale
     return {"keys": [], "parts": [part], "more": 0, "notes": [], "has_truth": False}
 
 
@@ -163,12 +161,8 @@ def regression_lines(release: Release, formula: str, where: str) -> dict[str, An
             charts.Stretch("span", first, max(last, first + 0.004)),
             charts.Stretch("expected", middle, middle),
         ]
-        numbers = [
-            number(one.lower),
-            number(one.expected),
-            number(one.upper),
-            "exact" if one.exact else f"{one.std:.3g}",
-        ]
+        texts = bound_texts(one.lower, one.expected, one.upper, exact=one.exact)
+        numbers = [*texts, "exact" if one.exact else f"{one.std:.3g}"]
         label = f"{numbers[0]} – {numbers[2]}, {numbers[1]}"
         is_sure = one.lower > 0 or one.upper < 0
         lines.append({"term": one.term, "numbers": numbers, "bar": charts.bar(label, marks), "is_sure": is_sure})

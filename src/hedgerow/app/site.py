@@ -25,7 +25,7 @@ from starlette.routing import Route
 
 from hedgerow.app.jobs import Job, Jobs, fault
 from hedgerow.app.workspace import Stale, Workspace
-from hedgerow.certificate.page import percent, visible
+from hedgerow.certificate.page import percent, strict_environment
 from hedgerow.errors import HedgerowError
 from hedgerow.recipe import Recipe, recipe_command, recipe_script
 
@@ -310,14 +310,7 @@ def _pairs_of(recipe: Any) -> list[tuple[str, str]]:
 
 @cache
 def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_HERE / "templates"),
-        autoescape=True,
-        finalize=visible,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = strict_environment(_HERE / "templates")
     environment.filters |= {
         "thousands": lambda number: f"{number:,}",
         "percent": percent,

@@ -104,7 +104,7 @@ class Workspace:
                 kept[-1].replace(self.file)
 
     def can(self, way: str) -> bool:
-        """Tell whether there is a version to go to."""
+        """Return whether there is a version to go to."""
         return bool(self._versions(way))
 
     def start(self, table: str, reading: dict[str, Any]) -> Recipe:

@@ -1,7 +1,7 @@
-"""What each group of a release tells about the sensitive value of whoever is in it.
+"""What each group of a release reveals about the sensitive values of its members.
 
 Source     own: possible worlds, every assignment of a group's values to its people is equally likely
-Guarantee  the chances of a group add up to 1; where values are shown as they are the chance of one is c / N
+Guarantee  the probabilities of a group add up to 1; where values are shown unchanged the probability of one is c / N
 Cost       a sort of (group, value) pairs; for subdomains times the values below them
 
 A release without groups is seen as one with a group for every row. Subdomains are spread over the values below them by
@@ -24,6 +24,7 @@ from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
 from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.verify.names import tables_with
 
 _EVERY_VALUE = "null"
 """How a robust guarantee writes that no value is left out."""
@@ -31,10 +32,10 @@ _EVERY_VALUE = "null"
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """Somebody in group `owners[i]` has the value `domain[values[i]]` with the chance `shares[i]`.
+    """Somebody in group `owners[i]` has the value `domain[values[i]]` with the probability `shares[i]`.
 
     Pairs are sorted by group and value; the code len(domain) stands for a missing value. Group g has `sizes[g]` people
-    and the pairs `starts[g]:starts[g + 1]`. `overall` is the chance of each value for somebody of unknown group.
+    and the pairs `starts[g]:starts[g + 1]`. `overall` is the probability of each value for somebody of unknown group.
     """
 
     column: str
@@ -47,7 +48,7 @@ class Beliefs:
     overall: Floats
 
     def spread(self, groups: Ints, weights: Floats) -> Floats:
-        """The chance of each value for somebody who is in one of `groups` with chances in proportion to `weights`."""
+        """The probability of each value for a person whose group is one of `groups`, with odds `weights`."""
         if len(groups) == 0 or weights.sum() <= 0:
             return self.overall
         lengths = self.starts[groups + 1] - self.starts[groups]
@@ -75,7 +76,7 @@ def beliefs(release: Release, column: str, *, beside: Sequence[pa.Table] = ()) -
 
 
 def _of_values(release: Release, column: str) -> Beliefs:
-    table = next(table for table in release.tables.values() if column in table.column_names)
+    table = tables_with(release.tables, column)[0]
     is_grouped = release.group_column in table.column_names
     groups = table.column(release.group_column).to_numpy() if is_grouped else np.arange(table.num_rows)
     domain, codes = _encode(table.column(column))
@@ -98,7 +99,7 @@ def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
     try:
         return column.cast(kind)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        # Arrow names the cell that it could not read; nobody else shall.
+        # Arrow's message names the cell that it could not read, so it is not passed on.
         raise ParameterError(
             f"'{name}' is of another type in the table than in the release; is it the table that was published?"
         ) from None
@@ -147,7 +148,7 @@ def _of_subdomains(release: Release, column: str) -> Beliefs:
 
 
 def _spread_nodes(target: pa.Table) -> tuple[Ints, Ints, Floats, pa.Array]:
-    """List for each node the values below it with their chances by the target: (node, value, chance), sorted."""
+    """List the values below each node with their probabilities by the target: (node, value, probability), sorted."""
     parents = target.column("parent").fill_null(-1).to_numpy().astype(np.int64)
     weights = target.column("weight").to_numpy().astype(np.float64)
     inner = parents >= 0
@@ -166,7 +167,7 @@ def _spread_nodes(target: pa.Table) -> tuple[Ints, Ints, Floats, pa.Array]:
 
 
 def target_peak(release: Release) -> float:
-    """The largest chance that the published target gives to a value."""
+    """The largest probability that the published target gives to a value."""
     nodes, _, chances, _ = _spread_nodes(release.tables["target"])
     roots = np.flatnonzero(release.tables["target"].column("parent").is_null().to_numpy())
     return float(chances[np.isin(nodes, roots)].max())

@@ -32,7 +32,7 @@ _LARGEST = float(np.finfo(np.float64).max) / 2
 
 @dataclass(frozen=True, eq=False)
 class CandidateColumn:
-    """One column of the published rows, from `low` to `high`; `gaps` tells where a value may be missing.
+    """One column of the published rows, from `low` to `high`; `gaps` marks where a value may be missing.
 
     A text is its code in `domain`; of the kind SET it is the number of a row of `members`, which says which codes the
     set has. `scale` is the distance that counts as 1.
@@ -48,7 +48,7 @@ class CandidateColumn:
     members: Bools | None = None
 
     def holds(self, row: int, values: Floats) -> Bools:
-        """Tell which people's values a published row allows."""
+        """Return which people's values a published row allows."""
         if self.kind == SET and self.members is not None:
             # A row without a set allows no text; an unknown text is the last place of the table.
             table = np.append(self.members[int(self.low[row])] & (self.low[row] >= 0), False)

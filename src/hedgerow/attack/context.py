@@ -1,9 +1,9 @@
 """What an adversary works with: a release, one of its sensitive columns, and what the owner checks guesses against.
 
-Most of it is worked out when it is first asked for, once for all adversaries. `members` are everybody's row and group
-as far as an adversary who knows all quasi-identifiers can tell: where quasi-identifiers are published as they are, the
-release tells; where they are boxes, people of the original who fit one box only are put into it, and boxes whose people
-are all known that way are used. Groups with counterfeit values have more values than people and are left out.
+Most of it is computed when it is first used, once for all adversaries. `members` are everybody's row and group as far
+as an adversary who knows all quasi-identifiers can find them: the release shows them where quasi-identifiers are
+published unchanged; where they are boxes, people of the original who fit one box only are put into it, and boxes whose
+people are all known that way are used. Groups with counterfeit values have more values than people and are left out.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line
 from hedgerow.randomness import Keys
 from hedgerow.release import Release
+from hedgerow.verify.names import tables_with
 
 MOST_ROWS = 100_000
 """Whole groups up to so many rows are learned from; more teach little more."""
@@ -175,7 +176,7 @@ def need_values(context: Context) -> str | None:
 def pick_rows(rows: int, wanted: int, *, keys: Keys) -> Ints:
     """A uniformly random choice of at most `wanted` rows."""
     if rows < 2:
-        raise ParameterError(f"An attack needs at least 2 rows to tell apart; got {rows}.")
+        raise ParameterError(f"An attack needs at least 2 rows; got {rows}.")
     return np.argsort(keys(rows))[:wanted]
 
 
@@ -248,7 +249,7 @@ def _teacher(context: Context, everyone: People) -> CodedGroups:
 
 def _values(context: Context) -> tuple[Ints, Ints]:
     release = context.release
-    table = next(table for table in release.tables.values() if context.column in table.column_names)
+    table = tables_with(release.tables, context.column)[0]
     codes = codes_in(context.beliefs.domain, table.column(context.column), context.column)
     return codes, table.column(release.group_column).to_numpy().astype(np.int64)
 

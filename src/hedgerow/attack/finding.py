@@ -88,7 +88,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     `rate` is the share of guesses that are right, between `low` and `high` with 95 % confidence; where `exact` is true
     it was computed, not sampled, and all three are equal. `baseline` is what guessing gives, `control` the same attack
     on people or values about whom the release says nothing, `risk` what is left of the rate beyond the control.
-    `worst` is the chance for the person worst off; `promised` is what the guarantee says about it, None where the
+    `worst` is the probability for the person worst off; `promised` is what the guarantee says about it, None where the
     guarantee says nothing about this adversary.
     """
 

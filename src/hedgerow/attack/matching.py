@@ -143,7 +143,7 @@ def _nearest(person: int, people: Any, boxes: Any, columns: Any, sets: Any, look
 
 @dataclass(frozen=True, eq=False)
 class Placement:
-    """Person p may be in `groups[p]`, with chances in proportion to `weights[p]`; `is_fit` tells whether perfectly."""
+    """Person p may be in `groups[p]`, with odds `weights[p]`; `is_fit` says whether the person fits them perfectly."""
 
     groups: tuple[Ints, ...]
     weights: tuple[Floats, ...]

@@ -1,4 +1,4 @@
-"""The attack report: every adversary that applies to a release, and of the others why they do not.
+"""The attack report: every adversary that applies to a release, and why the others do not.
 
 Adversaries are the modules of `hedgerow.attack.adversaries`, each with an `ADVERSARY`. A new one is a new file there.
 """
@@ -84,6 +84,18 @@ class AttackReport(msgspec.Struct, frozen=True):
         import polars
 
         return polars.from_arrow(self.to_arrow())
+
+    def __repr__(self) -> str:
+        """Read as a table of text, a line for each adversary."""
+        lines = [HEADER, *self.lines()]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        first, *rest = widths
+        text = [
+            "   ".join([line[0].ljust(first), *(cell.rjust(w) for cell, w in zip(line[1:], rest, strict=True))])
+            for line in lines
+        ]
+        skipped = [f"not tried: {one.adversary}, {one.reason}" for one in self.skipped]
+        return "\n".join([f"{self.method}, {self.form}: {counted(self.rows, 'row')}", *text, *skipped])
 
     def _repr_html_(self) -> str:
         skipped = "".join(html_note(f"not tried: {one.adversary}, {one.reason}") for one in self.skipped)

@@ -1,4 +1,4 @@
-"""The worlds inside a group, and a model of columns given values that weighs them.
+"""Possible worlds inside a group, weighted by a naive Bayes model of the columns given the values.
 
 Source     [Kifer 2009]: naive Bayes, fitted by expectation maximization over the worlds inside the groups
 Guarantee  exact for groups of up to 8 rows; larger ones by a chain of swaps whose stationary distribution is theirs
@@ -48,7 +48,7 @@ def _fill_likelihoods(first: int, size: int, codes: Any, kinds: Any, model: Any,
             table[i, j] = _log_likelihood(first + i, kinds[first + j], codes, model)
             best = max(best, table[i, j])
         for j in range(size):
-            # A floor keeps the weight of every world above 0, so that the chances can be divided by their sum.
+            # A floor keeps the weight of every world above 0, so that the probabilities can be divided by their sum.
             table[i, j] = np.exp(max(table[i, j] - best, -80.0))
 
 
@@ -83,7 +83,7 @@ def _group_marginals(first: int, size: int, table: Any, forward: Any, backward: 
 
 @kernel
 def marginals(offsets: Any, groups: Any, codes: Any, kinds: Any, model: Any, chances: Any) -> None:
-    """Write the chance of each row of the small `groups` to have the group's j-th value into `chances[row, j]`."""
+    """Write the probability of each row of the small `groups` to have the group's j-th value into `chances[row, j]`."""
     table = np.empty((8, 8))
     forward, backward = np.empty(256), np.empty(256)
     for place in range(len(groups)):
@@ -108,7 +108,7 @@ def swap(offsets: Any, groups: Any, codes: Any, holds: Any, class_of: Any, model
             other = first + np.int64(picks[row] * size)
             mine, theirs = class_of[holds[row]], class_of[holds[other]]
             if mine == theirs:
-                # Alike to the model: which of the two it is stays open, half and half.
+                # Equal under the model: either order with probability one half.
                 if uniform[row] < 0.5:
                     holds[row], holds[other] = holds[other], holds[row]
                 continue
@@ -122,7 +122,7 @@ def swap(offsets: Any, groups: Any, codes: Any, holds: Any, class_of: Any, model
 
 @kernel
 def tally(offsets: Any, codes: Any, kinds: Any, held: Any, chances: Any, shape: Any, counts: Any) -> None:
-    """Count how often each code goes with each class: by chances in small groups, by the present world in others.
+    """Count how often each code goes with each class: by probabilities in small groups, by the present world in others.
 
     `shape` says where each column's codes begin, how many classes there are, and which groups are small.
     """
@@ -154,7 +154,7 @@ class CodedGroups:
 class Learner:
     """A naive Bayes model and what it makes of the groups. `holds` is the current world of the large groups.
 
-    `chances[i, j]` is the chance of row i of a small group to have the j-th value of its group.
+    `chances[i, j]` is the probability of row i of a small group to have the j-th value of its group.
     """
 
     rows: CodedGroups
@@ -173,7 +173,7 @@ class Learner:
         lengths = np.diff(self.rows.offsets)
         self.classes = int(self.class_of.max()) + 1
         self.at = np.cumsum([0, *self.rows.sizes[:-1]]) * self.classes
-        # All values alike: the first look at the groups sees nothing but which values they have.
+        # Start with a uniform model: the first pass uses only which values the groups have.
         self.logs = np.zeros(sum(self.rows.sizes) * self.classes)
         self.holds = self.rows.values.copy()
         self.chances = np.zeros((len(self.rows.values), LARGEST_EXACT))
@@ -225,7 +225,7 @@ class Learner:
         return found
 
     def classify(self, codes: Ints) -> Floats:
-        """The chance of each class for people of no known group."""
+        """The probability of each class for people of no known group."""
         found = np.log(self.prior + 1e-12)[None, :].repeat(codes.shape[1], axis=0)
         for column, size in enumerate(self.rows.sizes):
             table = self.logs[self.at[column] : self.at[column] + size * self.classes].reshape(size, self.classes)

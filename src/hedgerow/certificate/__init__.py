@@ -1,4 +1,4 @@
-"""A certificate: one page about one bundle, to hand on, as data and to read.
+"""Certificates: one page about one bundle, as HTML and as JSON.
 
 certificate = certify("out/", issuer=Issuer(title="Salaries 2026", issued="2026-11-16"))
 write(certificate, "certificate/")

@@ -1,6 +1,6 @@
-"""Fill a certificate, of a table and of a graph alike: from the manifest, from what was derived, and words for all.
+"""Fill in a certificate of a table or of a graph: from the manifest, from derived facts, and with fixed texts.
 
-The words are what is never promised, what no byte can show, and how to cite.
+The texts say what is never promised, what published bytes cannot show, and how to cite.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def never_promised(said: tuple[str, ...], parameters: Mapping[str, int | str]) -
 
 
 def promises_privacy(criterion: str) -> bool:
-    """Tell whether a criterion is a definition of privacy: some methods change values and promise none."""
+    """Return whether a criterion is a definition of privacy: some methods change values and promise none."""
     return criterion not in _NO_PRIVACY
 
 
@@ -114,7 +114,7 @@ def _tex(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedFacts:
     """What is derived from a verified bundle in one way for tables and in another for graphs."""
 
     what: Literal["table", "graph"]
@@ -131,7 +131,7 @@ class Derived:
     measures: tuple[Measure, ...] = ()
 
 
-def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derived: Derived) -> Certificate:
+def fill(issuer: Issuer, text: bytes, manifest: Manifest | GraphManifest, derived: DerivedFacts) -> Certificate:
     """Fill a certificate: of the manifest's bytes `text`, of what it says, and of what was derived."""
     promise = manifest.guarantee
     mark = BundleMark(

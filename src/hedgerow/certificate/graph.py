@@ -12,7 +12,7 @@ from dataclasses import asdict
 
 import numpy as np
 
-from hedgerow.certificate.fill import Derived, Progress, fill, group_sizes
+from hedgerow.certificate.fill import DerivedFacts, Progress, fill, group_sizes
 from hedgerow.certificate.model import Answers, Certificate, Internal, Issuer, Risk, Width
 from hedgerow.certificate.risks import exact_risk, summarize_widths
 from hedgerow.errors import ParameterError, QueryError
@@ -58,7 +58,7 @@ def certify_graph(
     risks = _risks(release)
     progress("asking", 0.6)
     sides, counts = (release.left, release.right), manifest.counts
-    derived = Derived(
+    derived = DerivedFacts(
         what="graph",
         done=_DONE.format(edges=counts.edges, kept=_hub_clause(release)),
         counts=asdict(counts),

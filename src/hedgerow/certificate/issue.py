@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from hedgerow.certificate.model import Certificate, Earlier, Issuer, decode, encode
+from hedgerow.certificate.model import Certificate, EarlierRelease, Issuer, decode, encode
 from hedgerow.certificate.page import page
 from hedgerow.errors import BundleError, ParameterError, as_path, unwritten
 from hedgerow.release.folder import replace_file
@@ -69,7 +69,7 @@ def _with_ledger(certificate: Certificate, ledger: str | os.PathLike[str], origi
         if overlap.entry.bundle != certificate.bundle.checksum
     ]
     found = tuple(
-        Earlier(id=other.entry.id, date=other.entry.date, method=other.entry.method, rows=other.rows)
+        EarlierRelease(id=other.entry.id, date=other.entry.date, method=other.entry.method, rows=other.rows)
         for other in others
     )
     assert certificate.internal is not None

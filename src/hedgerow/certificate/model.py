@@ -3,10 +3,10 @@
 There are two versions. The publishable one holds nothing that its reader could not derive from the published bytes:
 every number in it is copied from the manifest or computed from the published tables, and what the issuer adds (a title,
 a name, a date) is marked as such. Measurements against the original table are statements about true values; a rate
-over few people can tell about each of them. They are internal, all of them, whatever they say.
+over few people can reveal something about each of them. So all of them are internal.
 
 Neither version holds a cell of a table, a group's number or a row: only names of columns, counts, shares and sentences.
-The JSON is sealed like a manifest: an edit shows. It is no signature.
+The JSON has a checksum like a manifest, so that edits are detected. It is not a signature.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Risk(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     `basis` says where the numbers come from: the published bytes, the promise, or guesses checked against the original.
     Where `exact` is false, `low` and `high` are a 95 % interval. `baseline` is guessing without the release, `worst`
-    the chance for the person worst off, `promised` the most that the guarantee allows; None where there is none.
+    the probability for the person worst off, `promised` the most that the guarantee allows; None where there is none.
     """
 
     adversary: str
@@ -135,8 +135,8 @@ class TrueAnswers(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     near: float | None = None
 
 
-class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Another release in the owner's ledger that holds some of the same rows: together they may tell more."""
+class EarlierRelease(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Another release in the owner's ledger that holds some of the same rows: together they may reveal more."""
 
     id: str
     date: str
@@ -165,14 +165,14 @@ class Internal(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     skipped: dict[str, str] = {}
     answers: tuple[TrueAnswers, ...] = ()
     measures: tuple[Measure, ...] = ()
-    ledger: tuple[Earlier, ...] | None = None
+    ledger: tuple[EarlierRelease, ...] | None = None
     note: str = ""
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One page about one bundle. `checksum` covers the rest; `internal` is None in the publishable version.
 
-    `checks` were derived from the bytes; `unseen` is what no byte can show, so that it rests on the issuer's word.
+    `checks` were derived from the bytes; `unseen` is what the bytes cannot show, which rests on the issuer's word.
     `promises_privacy` is false for methods that change values without a definition of privacy.
     """
 

@@ -1,9 +1,9 @@
-"""A certificate as one page of HTML that needs nothing else: no script, no font, no picture from anywhere.
+"""A certificate as one self-contained page of HTML: no script, no external font or picture.
 
 Names of columns and everything else that comes from a bundle are hostile until proven otherwise: every expression of
 the template is escaped, characters that change the direction of writing or cannot be seen are replaced, and the page's
 own policy forbids scripts and anything from outside. Bars are inline SVG as wide as their cell: they take the page's
-colours, print, and have words; their numbers stand in the cells beside them, so that nothing is told by colour alone.
+colours, print, and have texts; their numbers are in the cells beside them, so that no information is in colour alone.
 """
 
 from __future__ import annotations
@@ -81,16 +81,21 @@ def _kinds(certificate: Certificate) -> dict[str, list[Width]]:
     return kinds
 
 
-@cache
-def _environment() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
+def strict_environment(folder: Path) -> jinja2.Environment:
+    """Templates of a folder, in which every expression is escaped and made visible, and none may be undefined."""
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
         autoescape=True,
         finalize=visible,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = strict_environment(_TEMPLATES)
     environment.filters |= {
         "percent": percent,
         "measure_text": measure_text,

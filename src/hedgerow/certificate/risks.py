@@ -1,12 +1,12 @@
-"""What adversaries achieve who have nothing but the release: rates that anyone can compute again, so publishable.
+"""Success rates of adversaries who have only the release: anyone can compute them again, so they are publishable.
 
 Guarantee  nothing here uses more than the published bytes; guesses that must be checked against true values are not
            made here
 Cost       a sort of the rows per rate, and whatever adversary runs on a release alone
 
-Costly adversaries draw their targets from a seed: a measurement is no secret, and it can be repeated.
+Costly adversaries draw their targets from a fixed seed, so that the measurement can be repeated.
 
-What a typical answer costs: random questions to a release, and how far apart the bounds of their answers are.
+The width of typical answers: random questions to a release, and how far apart the bounds of their answers are.
 
 Source     [Zhang 2008], section 2.7
 Guarantee  none; a measure. The questions are drawn from published values by a fixed seed, so that anyone gets the same
@@ -43,7 +43,7 @@ _SEED = 1
 
 
 def published_risks(release: Release) -> tuple[Risk, ...]:
-    """Attack a release with nothing but itself: adversaries without the original, and what counting rows tells."""
+    """Attack a release without the original: adversaries that do not need it, and risks found by counting rows."""
     found = [risk_of(finding, "release") for finding in attack_report(release).findings]
     return (*found, *_rows_alike(release), *_values_kept(release), *_unique_rows(release))
 
@@ -113,7 +113,7 @@ def _rows_alike(release: Release) -> Iterator[Risk]:
 
 
 def _values_kept(release: Release) -> Iterator[Risk]:
-    """Values were kept with chance p, or drawn anew, and then they may be the same: p + (1 - p) / d."""
+    """The probability that a published value is the true one: kept with p, or redrawn by chance: p + (1 - p) / d."""
     if release.guarantee.criterion != "retention":
         return
     (name,) = release.guarantee.columns
@@ -132,7 +132,7 @@ def _values_kept(release: Release) -> Iterator[Risk]:
 
 
 def _unique_rows(release: Release) -> Iterator[Risk]:
-    """Rows that nobody shares: whoever knows the quasi-identifiers sees that such a person is in the table."""
+    """Unique rows: an attacker who knows the quasi-identifiers sees that such a person is in the table."""
     if not release.form.keeps_rows:
         return
     replaced = release.guarantee.columns if release.form.is_altered else ()

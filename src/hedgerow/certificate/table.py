@@ -4,22 +4,32 @@ Guarantee  a certificate exists only if every check of `verify_held` passed on t
 Cost       a verification, the adversaries that need no original, and 135 questions; for the internal part the
            adversaries with the original, and the typical questions once more on the table itself
 
-The internal part is what only the owner may read: every number in it was learnt from true values.
+The internal part is what only the owner may read: every number in it was learnt from true values. Measures of risk and
+loss are those of `utility.summary`; docs/methods/measures.md has the formulas.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from hedgerow.attack.report import MOST_ATTACKED, sampled_words
-from hedgerow.certificate.fill import Derived, Progress, fill, group_sizes
-from hedgerow.certificate.measures import compared_measures, published_measures
-from hedgerow.certificate.model import Certificate, GroupSizes, Internal, Issuer, Risk, TrueAnswers, round_share
+from hedgerow.certificate.fill import DerivedFacts, Progress, fill, group_sizes
+from hedgerow.certificate.model import (
+    Certificate,
+    GroupSizes,
+    Internal,
+    Issuer,
+    Measure,
+    Risk,
+    TrueAnswers,
+    round_share,
+)
 from hedgerow.certificate.risks import (
     attack_report,
     kinds_of,
@@ -33,9 +43,14 @@ from hedgerow.release import Release
 from hedgerow.release.bundle import as_release, read_held
 from hedgerow.release.part_tables import sample_groups
 from hedgerow.release.readme import what_was_done
+from hedgerow.schema import Schema
+from hedgerow.table import read_table
 from hedgerow.utility.compare import QuestionOutcome, outcomes_of, score, true_answers
+from hedgerow.utility.measures import ncp
+from hedgerow.utility.risk import JOURNALIST, PROSECUTOR, AttributeRisk, ClassRisk
+from hedgerow.utility.summary import ReleaseSummary, published_risk, summarize
 from hedgerow.verify.holding import hold, open_held
-from hedgerow.verify.manifest import PartsManifest, decode
+from hedgerow.verify.manifest import PartsManifest
 from hedgerow.verify.promise import verify_held
 
 _SUPPRESSED = "Rows were suppressed, so that true answers over the whole table may lie outside bounds about the others."
@@ -57,7 +72,7 @@ def certify_table(
     """
     progress("verifying", 0.0)
     with hold(path) as held:
-        text, manifest = held.manifest, decode(held.manifest)
+        text, manifest = held.manifest, held.decoded
         if isinstance(manifest, PartsManifest):
             whole, checks = read_held(held), verify_held(held).checks
         else:
@@ -69,7 +84,7 @@ def certify_table(
     progress("attacking", 0.2)
     risks = published_risks(release)
     progress("asking", 0.3)
-    derived = Derived(
+    derived = DerivedFacts(
         what="table",
         done=what_was_done(whole) + note,
         counts={
@@ -86,7 +101,7 @@ def certify_table(
         internal=internal_part(release, original, risks, _second_half(progress)) if internal else None,
         missing=dict(manifest.missing),
         unverifiable=release.form.unverifiable,
-        measures=published_measures(release),
+        measures=_published_measures(release),
     )
     return fill(issuer, text, manifest, derived)
 
@@ -124,7 +139,7 @@ def internal_part(
         risks=tuple(risk for risk in risks if (risk.adversary, risk.column) not in reported),
         skipped={skipped.adversary: skipped.reason for skipped in report.skipped},
         answers=measured,
-        measures=compared_measures(release, original),
+        measures=_compared_measures(release, original),
         note=_SUPPRESSED if release.rows.suppressed and measured else "",
     )
 
@@ -141,7 +156,7 @@ def _require_same(release: Release, original: pa.Table) -> None:
 
 
 def _suppressed_rows(release: Release, original: pa.Table) -> dict[str, int]:
-    """Tell rows that the policy for missing values suppresses from those that the method could not place."""
+    """Distinguish rows suppressed by the policy for missing values from rows that the method could not place."""
     names = [name for name, policy in release.made.missing.items() if policy == "suppress"]
     gaps = _rows_with_gaps(original, [name for name in names if name in original.column_names])
     reasons = {_MISSING.format(columns=", ".join(names)): gaps, _METHOD: release.rows.suppressed - gaps}
@@ -177,3 +192,62 @@ def _compare_truths(aggregate: str, selectivity: float, outcomes: list[QuestionO
         error=round_share(found.error),
         near=round_share(found.near),
     )
+
+
+def _published_measures(release: Release) -> tuple[Measure, ...]:
+    """What follows from the published tables alone."""
+    found = published_risk(release)
+    if found is None:
+        return ()
+    risk, attributes = found
+    return tuple(_release_measures(release, risk, attributes))
+
+
+def _release_measures(release: Release, risk: ClassRisk, attributes: tuple[AttributeRisk, ...]) -> Iterator[Measure]:
+    yield _measure("classes of equal quasi-identifiers", risk.classes, unit="number")
+    for name, field in PROSECUTOR.items():
+        yield _measure(name.format(threshold=risk.threshold), getattr(risk, field))
+    yield _measure("sample uniques", risk.sample_uniques, unit="number")
+    for one in attributes:
+        yield _measure(f"most frequent {one.column}, worst group", one.worst)
+        yield _measure(f"most frequent {one.column}, average", one.average)
+    if release.form.has_boxes:
+        cells = max(release.rows.published * len(release.columns.quasi), 1)
+        yield _measure("NCP of the published rows", ncp(release) / cells)
+    yield _measure("average class size", risk.rows / risk.classes, unit="number")
+
+
+def _compared_measures(release: Release, original: pa.Table) -> tuple[Measure, ...]:
+    """Before and after, for the owner alone."""
+    columns, weight = release.columns, release.made.parameters.get("weight")
+    plain = [name for name in columns.plain if name != weight]
+    rest = [name for name in original.column_names if name not in columns.all]
+    declared = [] if weight is None else [str(weight)]
+    schema = Schema(columns.quasi, columns.sensitive, rest, plain, weight=declared)
+    found = summarize(release, read_table(original), schema)
+    return () if found is None else tuple(_comparison_measures(found))
+
+
+def _comparison_measures(found: ReleaseSummary) -> Iterator[Measure]:
+    before, after = found.before, found.after
+    yield _measure("classes of equal quasi-identifiers", after.classes, before.classes, unit="number")
+    known = {} if found.population.startswith("none") else JOURNALIST | {"marketer risk": "marketer"}
+    for name, field in (PROSECUTOR | known).items():
+        yield _measure(name.format(threshold=after.threshold), getattr(after, field), getattr(before, field))
+    yield _measure("sample uniques", after.sample_uniques, before.sample_uniques, unit="number")
+    yield _measure("k-map" if known else "k", after.k_map, before.k_map, unit="number")
+    for one in found.attributes:
+        yield _measure(f"most frequent {one.column}, worst group", one.worst, one.baseline)
+        yield _measure(f"most frequent {one.column}, average", one.average, one.baseline)
+    yield _measure("NCP", found.loss.ncp, found.loss_before.ncp)
+    for name in ("discernibility", "average_class_size"):
+        pair = (getattr(loss, name) for loss in (found.loss, found.loss_before))
+        yield _measure(name.replace("_", " "), *pair, unit="number")
+
+
+def _measure(
+    name: str, after: float, before: float | None = None, *, unit: Literal["share", "number"] = "share"
+) -> Measure:
+    rounded = round_share(float(after))
+    assert rounded is not None
+    return Measure(name=name, after=rounded, before=None if before is None else round_share(float(before)), unit=unit)

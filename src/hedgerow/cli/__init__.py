@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from hedgerow._version import __version__
-from hedgerow.cli.habits import add_habits, attach_json_files
+from hedgerow.cli.output import add_output_options, attach_json_files
 from hedgerow.errors import HedgerowError, is_interrupt, limit_reached
 
 __all__ = ["main"]
@@ -65,7 +65,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(importlib.import_module(f"hedgerow.cli.{cmd_name}"), cmd_name)
-        add_habits(command)
+        add_output_options(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -150,7 +150,7 @@ def _fault(error: Exception) -> str:
 
 
 def _forget_output() -> None:
-    """Send what is left to nowhere: whoever read the output has gone."""
+    """Discard the remaining output: its reader has closed the pipe."""
     with suppress(io.UnsupportedOperation):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

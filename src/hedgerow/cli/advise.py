@@ -10,7 +10,7 @@ import click
 import msgspec
 from click.core import ParameterSource
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import reading_flags, recipe_of, role_flags
 from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.recipe import Recipe, recipe_command

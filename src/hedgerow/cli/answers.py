@@ -15,7 +15,7 @@ import click
 import pyarrow as pa
 import pyarrow.csv
 
-from hedgerow.cli.habits import put_json
+from hedgerow.cli.output import put_json
 from hedgerow.cli.show import EDGES, GAP, console, table
 from hedgerow.query.answer import MEANING
 from hedgerow.report.answer_text import COLUMNS, answer_lines, explanation, has_width

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.errors import InputError
 
 

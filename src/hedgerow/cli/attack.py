@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import pop_reading, read_named, reading_flags
 from hedgerow.errors import counted
 
@@ -60,7 +60,7 @@ def attack(
             targets=targets,
             progress=progress,
         )
-    # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
+    # Before anything is printed: if the reader closes the pipe (`| head`), the files are still written.
     put_json(lambda: json.loads(report.json()))
     files = []
     if figure is not None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import BrokenPromise, BundleError, ParameterError
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import ParameterError, counted
 
@@ -87,7 +87,7 @@ def _compare_tables(
     table = read_table(original[0], **reading).arrow if original else None
     with progress_bar() as progress:
         outcomes = compare_releases(releases, workload, table, progress=progress)
-    # Before anything is printed: whoever closes the pipe (`| head`) still gets the files.
+    # Before anything is printed: if the reader closes the pipe (`| head`), the files are still written.
     files = [compare_figure(outcomes, out)]
     if answers is not None:
         write_csv(answers_table(outcomes), answers)

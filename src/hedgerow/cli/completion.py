@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from hedgerow.cli.habits import put_json
+from hedgerow.cli.output import put_json
 
 _SHELLS = ("bash", "zsh", "fish")
 

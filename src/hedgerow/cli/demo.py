@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.errors import InputError
 
 if TYPE_CHECKING:
@@ -103,10 +103,10 @@ def _recipe(folder: Path) -> Any:
 
 
 def _first_rows(table: pa.Table) -> Any:
-    from hedgerow.cli.show import number
     from hedgerow.cli.show import table as shown
+    from hedgerow.digits import key_text
 
-    rows = [[number(cell) for cell in row.values()] for row in table.slice(0, 4).to_pylist()]
+    rows = [[key_text(cell) for cell in row.values()] for row in table.slice(0, 4).to_pylist()]
     return shown("", table.column_names, rows, right=("age", "income"))
 
 
@@ -119,11 +119,11 @@ def _truth(table: pa.Table, question: str) -> float:
 
 
 def _answers(answered: list[tuple[str, Answer, float]]) -> Any:
-    from hedgerow.cli.show import number
     from hedgerow.cli.show import table as shown
+    from hedgerow.digits import bound_texts, number_text
 
     rows = [
-        [question, number(a.lower), number(a.expected), number(a.upper), number(truth)]
+        [question, *bound_texts(a.lower, a.expected, a.upper, exact=a.exact), number_text(truth)]
         for question, a, truth in answered
     ]
     numbers = ("lower", "expected", "upper", "truth")

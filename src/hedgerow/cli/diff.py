@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from hedgerow.cli.habits import put_json
+from hedgerow.cli.output import put_json
 
 
 @click.command()

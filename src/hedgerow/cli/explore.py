@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
-from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
+from hedgerow.cli.output import Output, put_json
+from hedgerow.cli.reading import flags_of_method, reading_flags, recipe_of, role_flags
 from hedgerow.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _SHOWN = 12
 @click.argument("source", type=click.Path())
 @role_flags
 @reading_flags
-@parameter_flags
+@flags_of_method("full-domain")
 @click.option("--figure", type=Output("figure"), help="draw the lattice (.png and .svg)")
 def explore(source: str, figure: Path | None, **flags: Any) -> None:
     """Show which combinations of levels keep a promise, what each loses, and which one `full-domain` would choose.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.errors import ParameterError, counted
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.verify import verify_or_exit
 from hedgerow.errors import ParameterError, counted
 
@@ -318,9 +318,11 @@ def show_answers(
 ) -> None:
     """Print a table of answers; questions with groups and several results have a table each."""
     from hedgerow.cli.answers import answers
-    from hedgerow.cli.show import console, number, table
+    from hedgerow.cli.show import console, table
+    from hedgerow.digits import bound_texts, number_text
     from hedgerow.graph import GraphAnswer
     from hedgerow.graph import open as open_graph
+    from hedgerow.query.answer import MEANING
 
     release = open_graph(bundle, max_bytes=max_bytes)
     rows = []
@@ -341,13 +343,16 @@ def show_answers(
             continue
         if answer.learned is not None:
             click.echo(str(answer.learned))
-        expected = "no closed form" if answer.expected is None and answer.lower is not None else number(answer.expected)
-        std = "no closed form" if answer.std is None and answer.lower is not None else number(answer.std)
-        spread = "exact" if answer.exact and answer.lower is not None else std
-        rows.append((question, number(answer.lower), expected, number(answer.upper), spread))
+        lower, expected, upper = bound_texts(answer.lower, answer.expected, answer.upper, exact=answer.exact)
+        is_open = answer.lower is not None
+        expected = "no closed form" if answer.expected is None and is_open else expected
+        std = "no closed form" if answer.std is None and is_open else number_text(answer.std)
+        rows.append((question, lower, expected, upper, "exact" if answer.exact and is_open else std))
     names = ("question", "lower", "expected", "upper", "std")
     if rows:
         console().print(table("", names, rows, right=names[1:]))
+        if any(not answer.exact and answer.std for _, answer in asked if isinstance(answer, GraphAnswer)):
+            console().print(MEANING, style="dim", markup=False)
 
 
 @graph.command(short_help="Check a published graph: checksums, sizes and safety.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags, split
 from hedgerow.errors import InputError, ParameterError, counted, limit_reached
 

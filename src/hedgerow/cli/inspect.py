@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.habits import put_json
+from hedgerow.cli.output import put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import counted
 
@@ -46,5 +46,6 @@ def inspect(table: str, **flags: Any) -> None:
 
 
 def _toml(names: list[str]) -> str:
-    quoted = ('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in names)
-    return f"[{', '.join(quoted)}]"
+    import tomli_w
+
+    return ", ".join(tomli_w.dumps({"a": name}).removeprefix("a = ").rstrip("\n") for name in names).join("[]")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import put_json
+from hedgerow.cli.output import put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
 from hedgerow.errors import ParameterError
 

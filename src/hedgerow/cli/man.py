@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from hedgerow._version import __version__
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 
 
 @click.command()

@@ -21,6 +21,7 @@ from hedgerow.cli.regress import show_regression
 from hedgerow.cli.show import console, table
 from hedgerow.errors import HedgerowError, QueryError
 from hedgerow.query.sql.wording import begins_question, check_beginning, expects_select, goes_on, is_ended, is_whole
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.query import Session
@@ -31,7 +32,7 @@ _LONGEST = 1000
 
 
 def history_file() -> Path:
-    """Say where questions are kept."""
+    """Where the history of questions is saved."""
     state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(state) / "hedgerow" / "history"
 
@@ -149,12 +150,12 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
 
 
 def is_command(text: str) -> bool:
-    """Tell whether a line is a command."""
+    """Return whether a line is a command."""
     return text.startswith((".", "\\")) or text.lower().rstrip("; ") in _ALSO
 
 
 def is_waiting(text: str) -> bool:
-    """Tell whether a question that has begun is not at its end."""
+    """Return whether a question that has begun is not at its end."""
     return begins_question(text) and not is_ended(text) and not is_whole(text)
 
 
@@ -179,7 +180,7 @@ class Prompt:
         self._last = ""
 
     def run(self, *, keep_history: bool = True) -> bool:
-        """Answer until the input ends. Tell whether a question from a pipe was refused."""
+        """Answer until the input ends. Return whether a question from a pipe was refused."""
         if not sys.stdin.isatty():
             refused = [self._is_refused(text.strip()) for text in _until_quit(statements(sys.stdin))]
             return any(refused)
@@ -272,7 +273,7 @@ def show(result: AnswerTable) -> None:
 def _describe(release: Release, name: str) -> tuple[str, str]:
     ends = release.form.lower_ends(release.columns, release.group_column)
     names = (ends.get(name, name), name)
-    published = [t.schema.field(name).type for name in names for t in release.tables.values() if name in t.column_names]
+    published = [table.schema.field(name).type for name in names for table in tables_with(release.tables, name)]
     return str(published[0]) if published else "", _fate(release, name)
 
 

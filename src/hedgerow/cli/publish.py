@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from hedgerow.cli.graph import run as publish_graph
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import parameter_flags, reading_flags, recipe_of, role_flags
 from hedgerow.errors import HedgerowError, Infeasible, ParameterError, SchemaError
 from hedgerow.methods.registry import METHODS, Parameter, method_class, parameters_of

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
     from hedgerow.utility.summary import ReleaseSummary
 
+_MOST_NAMES = 40
+
 
 def release_data(release: Release | BlockRelease, output: str) -> dict[str, Any]:
     """What was published, as data."""
@@ -28,7 +30,7 @@ def release_data(release: Release | BlockRelease, output: str) -> dict[str, Any]
 
 
 def risk_table(found: ReleaseSummary) -> Any:
-    """Risk by the field's names, before and after; for the owner, since figures before tell about the table."""
+    """Risk measures before and after publishing; for the owner, because figures before describe the original table."""
     before, after = found.before, found.after
     has_population = not found.population.startswith("none")
     shares = PROSECUTOR | (JOURNALIST if has_population else {}) | {"marketer risk": "marketer"}
@@ -143,7 +145,8 @@ def _unchanged_fact(release: Release) -> str:
         names = [name for name in columns.all if name not in release.guarantee.columns]
     else:
         names = [*(() if release.form.has_boxes else columns.quasi), *columns.plain]
-    return ", ".join(names) or "no column"
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more or "no column"
 
 
 def _ledger_fact(release: Release | BlockRelease) -> str:

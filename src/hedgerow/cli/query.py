@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from hedgerow.cli.habits import is_json_printed, put_json, speaking
+from hedgerow.cli.output import is_json_printed, put_json, speaking
 
 
 @click.command()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
 
 from hedgerow.errors import ParameterError
-from hedgerow.methods.registry import HELP, help_text
+from hedgerow.methods.registry import HELP, help_text, parameters_of
 from hedgerow.recipe import Recipe, Roles
 from hedgerow.schema.schema import Role
 
@@ -83,10 +84,18 @@ def role_flags(command: Any) -> Any:
 
 def parameter_flags(command: Any) -> Any:
     """Give a command a flag for every parameter of a method that can be typed."""
-    for name in reversed(HELP):
+    return _with_parameters(command, {name: help_text(name) for name in HELP})
+
+
+def flags_of_method(method: str) -> Callable[[Any], Any]:
+    """Give a command a flag for every parameter of one method."""
+    return lambda command: _with_parameters(command, {one.name: one.help for one in parameters_of(method)})
+
+
+def _with_parameters(command: Any, helps: dict[str, str]) -> Any:
+    for name, text in reversed(helps.items()):
         if name != "knowledge":
-            flag = f"--{name.replace('_', '-')}"
-            command = click.option(flag, name, metavar="VALUE", help=help_text(name))(command)
+            command = click.option(f"--{name.replace('_', '-')}", name, metavar="VALUE", help=text)(command)
     return command
 
 

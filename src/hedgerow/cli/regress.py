@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hedgerow.cli.habits import Output, put_json
+from hedgerow.cli.output import Output, put_json
 from hedgerow.errors import counted
 
 if TYPE_CHECKING:
@@ -40,11 +40,12 @@ def regress(bundle: str, formula: str, where: str | None, weights: str | None, f
 
 def show_regression(found: Regression) -> None:
     """Print the coefficients with their bounds, and what the deviation is."""
-    from hedgerow.cli.show import console, number, table
+    from hedgerow.cli.show import console, table
+    from hedgerow.digits import bound_texts
     from hedgerow.query.answer import MEANING
 
     lines = [
-        [c.term, number(c.lower), number(c.expected), number(c.upper), "exact" if c.exact else f"{c.std:.3g}"]
+        [c.term, *bound_texts(c.lower, c.expected, c.upper, exact=c.exact), "exact" if c.exact else f"{c.std:.3g}"]
         for c in found
     ]
     title = f"{found.formula}   ({counted(found.rows, 'row')})"

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedgerow.cli.habits import QUIET
+from hedgerow.cli.output import QUIET
+from hedgerow.errors import printable
 from hedgerow.kernel import on_compile
-from hedgerow.report.answer_text import number
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from hedgerow.methods.method import Progress
 
-__all__ = ["EDGES", "GAP", "console", "facts", "number", "progress_bar", "table"]
+__all__ = ["EDGES", "GAP", "console", "facts", "progress_bar", "table"]
 
 _PIPE_WIDTH = 120
 GAP = 3
@@ -46,16 +47,29 @@ def table(
     right: Sequence[str] = (),
     width: int | None = None,
 ) -> Any:
-    """Build a table; the columns named in `right` are numbers. Square brackets in names and cells are text.
+    """Build a table; the columns named in `right` are numbers. Square brackets in names and cells are text,
+    and signs that steer a terminal are spelled out.
 
     It is `width` wide at most (by default as wide as the screen) and breaks no word: where the words do not fit beside
     each other, each cell gets a line of its own, with the column's name before it.
     """
-    cells = [[str(cell) for cell in row] for row in rows]
+    columns, right = list(map(_spell_out, columns)), list(map(_spell_out, right))
+    cells = [[_spell_out(str(cell)) for cell in row] for row in rows]
     widths = _widths(columns, cells, console().width if width is None else width)
     if widths is None:
         return facts(title, _one_below_the_other(columns, cells))
     return _grid(title, columns, cells, widths, right)
+
+
+_STEERING = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def _spell_out(text: str) -> str:
+    """Spell out signs that steer a terminal, turn its direction or end a line: names and cells may be a stranger's.
+
+    Other invisible signs stay, since some languages write words with them.
+    """
+    return _STEERING.sub(lambda found: printable(found[0]), text)
 
 
 def _grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int], right: Any) -> Any:
@@ -63,12 +77,20 @@ def _grid(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], wid
     from rich.table import Table
     from rich.text import Text
 
-    built = Table(title=title or None, box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    built = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name, width in zip(columns, widths, strict=True):
         built.add_column(Text(name), justify="right" if name in right else "left", overflow="fold", width=width)
     for row in rows:
         built.add_row(*map(Text, row))
-    return built
+    return _with_title(title, built)
+
+
+def _with_title(title: str, built: Any) -> Any:
+    """Put a title above, as wide as the screen: rich would fold it to the width of the table."""
+    from rich.console import Group
+    from rich.text import Text
+
+    return Group(Text(_spell_out(title)), built) if title else built
 
 
 def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int] | None:
@@ -100,10 +122,10 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    built = Table(title=title or None, box=box.SIMPLE, title_justify="left", show_header=False, pad_edge=False)
+    built = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     for what, value in pairs:
-        built.add_row(Text(what), Text(str(value)))
-    return built
+        built.add_row(Text(_spell_out(what)), Text(_spell_out(str(value))))
+    return _with_title(title, built)
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hedgerow.cli.habits import is_json_printed, put_json
-from hedgerow.errors import BrokenPromise, BundleError
+from hedgerow.cli.output import is_json_printed, put_json
+from hedgerow.errors import BrokenPromise, BundleError, printable
 
 if TYPE_CHECKING:
     from hedgerow.verify.values import Verification
@@ -48,4 +48,4 @@ def verify(bundle: str, max_bytes: int | None) -> None:
         return found
 
     for check in verify_or_exit(check_bundle).checks:
-        click.echo(f"ok  {check}")
+        click.echo(f"ok  {printable(check)}")

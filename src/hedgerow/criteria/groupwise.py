@@ -1,19 +1,19 @@
-"""How criteria see groups: how many rows each has, and how often each sensitive value occurs in it.
+"""Criteria on groups: what a search may ask of a criterion, and the counts of rows and sensitive values it is given.
 
 A criterion on groups is a frozen value with four facts about itself, which a search asks for instead of its type:
 
-    monotone    the union of two groups that satisfy it satisfies it, so whoever can split only has to check the parts
-    absorbing   a good group stays good whatever joins it, so that merging never leaves more rows in bad groups
+    monotone    the union of two groups that satisfy it satisfies it, so a search that splits only checks the parts
+    absorbing   a good group stays good whatever rows join it, so merging never leaves more rows in bad groups
     relative    it compares groups with the whole column, so rows may not be suppressed afterwards
-    limits      what it says about rows, distinct values and shares, in numbers that a compiled search can check row by
-                row, and whether they are the whole of it or `holds` knows more
+    limits      least rows, least distinct values and greatest shares, which a compiled search can check row by row, and
+                whether these limits are the whole criterion or only a necessary condition
 
 `holds` looks at many groups at once, in time linear in the (group, value) pairs that occur.
 
 k-anonymity: a group holds at least k rows.
 
 Source     [Sweeney 2002]; [Samarati 2001]
-Guarantee  nobody's row can be told from fewer than k - 1 others by its published quasi-identifiers
+Guarantee  every row has the same published quasi-identifiers as at least k - 1 others
 Cost       O(1) per group
 """
 
@@ -77,7 +77,7 @@ class Limits:
         return cls(rows, distinct, ones, ones, whole)
 
     def __and__(self, other: Limits) -> Limits:
-        """Both."""
+        """The limits that both criteria imply together."""
         mine = self.numerators * other.denominators <= other.numerators * self.denominators
         return Limits(
             max(self.rows, other.rows),
@@ -88,7 +88,7 @@ class Limits:
         )
 
     def hold(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether it keeps the limits."""
+        """Return for each group whether it keeps the limits."""
         rows = groups.sizes[groups.owners]
         over = groups.counts * self.denominators[groups.values] > self.numerators[groups.values] * rows
         kept: NDArray[np.bool_] = group_sums(groups, over) == 0
@@ -96,7 +96,7 @@ class Limits:
 
 
 class Criterion(Protocol):
-    """What a group must satisfy, as a search sees it."""
+    """What a group must satisfy: the protocol that searches use."""
 
     @property
     def monotone(self) -> bool:
@@ -118,7 +118,7 @@ class Criterion(Protocol):
         ...
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether it satisfies the criterion."""
+        """Return for each group whether it satisfies the criterion."""
         ...
 
     def nearest(self, overall: Counts) -> str:
@@ -127,7 +127,7 @@ class Criterion(Protocol):
 
 
 class Limited:
-    """A criterion that its limits say wholly."""
+    """A criterion that is fully described by its limits."""
 
     monotone: ClassVar[bool] = True
     """A share of a union lies between the shares of its parts; rows and distinct values only grow."""
@@ -141,7 +141,7 @@ class Limited:
         raise NotImplementedError
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether it satisfies the criterion."""
+        """Return for each group whether it satisfies the criterion."""
         return self.limits(groups.overall).hold(groups)
 
 
@@ -163,7 +163,7 @@ class All:
 
     @property
     def absorbing(self) -> bool:
-        """Whether every criterion lets good groups take in anything."""
+        """Whether every criterion is absorbing."""
         return all(criterion.absorbing for criterion in self.criteria)
 
     @property
@@ -172,21 +172,21 @@ class All:
         return any(criterion.relative for criterion in self.criteria)
 
     def limits(self, overall: Counts) -> Limits:
-        """Return the strictest numbers of all criteria."""
+        """Return the strictest limits of all criteria."""
         total = Limits.of(overall)
         for criterion in self.criteria:
             total &= criterion.limits(overall)
         return total
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether it satisfies every criterion."""
+        """Return for each group whether it satisfies every criterion."""
         held = np.ones(len(groups.sizes), np.bool_)
         for criterion in self.criteria:
             held &= criterion.holds(groups)
         return held
 
     def nearest(self, overall: Counts) -> str:
-        """Say what the first criterion that fails could be."""
+        """Describe what the column could satisfy instead of the first criterion that fails."""
         whole = one_group(overall)
         return next((c.nearest(overall) for c in self.criteria if not c.holds(whole)[0]), "")
 
@@ -221,7 +221,7 @@ class AgainstWhole:
         return self.criterion.limits(self.overall)
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether it satisfies the criterion."""
+        """Return for each group whether it satisfies the criterion."""
         return self.criterion.holds(replace(groups, overall=self.overall))
 
     def nearest(self, overall: Counts) -> str:
@@ -243,7 +243,7 @@ def groups_of(labels: NDArray[np.int32], codes: NDArray[np.int32], overall: Coun
 
 
 def weighted_groups(labels: NDArray[Any], codes: NDArray[np.int32], counts: Counts, overall: Counts) -> Groups:
-    """The same where each entry stands for `counts` rows."""
+    """Count the codes of each group, if entry i stands for `counts[i]` rows."""
     keys, places = np.unique(labels.astype(np.int64) * len(overall) + codes, return_inverse=True)
     # Sums of whole numbers stay exact in floats up to 2^53, more rows than any table has.
     sizes = np.bincount(labels, weights=counts).astype(np.int64)
@@ -251,7 +251,7 @@ def weighted_groups(labels: NDArray[Any], codes: NDArray[np.int32], counts: Coun
 
 
 def merge_values(groups: Groups, classes: NDArray[np.int32]) -> Groups:
-    """See the same groups with values replaced by classes, renumbered from 0; `classes` holds one per value."""
+    """Replace values by classes in all groups and renumber them from 0; `classes` holds the class of each value."""
     names, codes = np.unique(classes, return_inverse=True)
     overall = np.bincount(codes, weights=groups.overall, minlength=len(names)).astype(np.int64)
     return weighted_groups(groups.owners, codes[groups.values].astype(np.int32), groups.counts, overall)
@@ -264,7 +264,7 @@ def _from_pairs(keys: Counts, counts: Counts, sizes: Counts, overall: Counts) ->
 
 
 def one_group(counts: Counts, overall: Counts | None = None) -> Groups:
-    """Rows with so many of each value as one group: of a column with `overall` of each, or the whole column."""
+    """One group with these counts of values; `overall` are the counts of the whole column, by default the same."""
     values = np.flatnonzero(counts)
     whole = counts if overall is None else overall
     return Groups(np.array([counts.sum()]), np.array([0]), values.astype(np.int32), counts[values], whole)
@@ -277,13 +277,13 @@ def group_sums(groups: Groups, numbers: NDArray[np.int64] | NDArray[np.bool_]) -
 
 
 def require(criteria: Sequence[Criterion], overall: Sequence[Counts], names: Sequence[str] | None = None) -> None:
-    """Raise Infeasible where a column as one group fails: then, for monotone criteria, no partition can succeed."""
+    """Raise Infeasible if the whole column as one group fails: no partition can then satisfy a monotone criterion."""
     if reason := lacking(criteria, overall, names):
         raise Infeasible(reason)
 
 
 def lacking(criteria: Sequence[Criterion], overall: Sequence[Counts], names: Sequence[str] | None = None) -> str:
-    """What a column as one group lacks, and the nearest parameter that it has; nothing where none lacks anything."""
+    """Why the whole column as one group fails, and the nearest feasible parameter; empty if it does not fail."""
     for place, (criterion, counts) in enumerate(zip(criteria, overall, strict=True)):
         if not criterion.holds(one_group(counts))[0]:
             column = f" of '{names[place]}'" if names is not None else ""
@@ -307,7 +307,7 @@ class KAnonymity(Limited):
         return Limits.of(overall, rows=self.k)
 
     def nearest(self, overall: NDArray[np.int64]) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         return (
             f"{self.k}-anonymity needs {counted(self.k, 'row')}; there "
             f"{'is' if overall.sum() == 1 else 'are'} {int(overall.sum())}."

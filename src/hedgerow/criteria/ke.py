@@ -1,14 +1,14 @@
 """(k,e)-anonymity: a group holds at least k distinct sensitive values, and their range is at least e.
 
 Source     [Zhang 2008], section 2.3
-Guarantee  whoever knows a person's group still faces k candidate values that lie at least e apart
+Guarantee  an attacker who knows a person's group is left with k candidate values that span a range of at least e
 Cost       O(1) per group; `latest_start` O(u log u) on u distinct values
 Deviates   comparisons are exact: integers against the rounded-up e, floats with the error of their difference
 
 The threshold e is in the same units as `positions`, the sorted distinct values on an exact line (`hedgerow.exact`).
 A float position is the binary number that it is.
 
-`GroupwiseKE` is the criterion as a search over groups of rows sees it: histograms of codes, and where the codes lie.
+`GroupwiseKE` is the same criterion on histograms of codes, for searches over groups of rows.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ __all__ = ["KE", "GroupwiseKE", "Number", "Positions", "largest_e", "largest_k",
 
 Positions = NDArray[np.int64] | NDArray[np.float64]
 
-_LONGEST = 10**300  # longer whole numbers are written like floats; nobody reads so many digits
+_LONGEST = 10**300  # longer whole numbers are written like floats: so many digits are unreadable
 
 
 @dataclass(frozen=True, init=False)
@@ -49,12 +49,12 @@ class KE:
         object.__setattr__(self, "e", read_number("e", e, least=0))
 
     def holds(self, distinct: NDArray[Any], lowest: Positions, highest: Positions) -> NDArray[np.bool_]:
-        """Tell for each group whether it satisfies the criterion, from its distinct values, least and greatest."""
+        """Return for each group whether it satisfies the criterion, from its distinct values, least and greatest."""
         enough: NDArray[np.bool_] = distinct >= self.k
         return enough & _spans(lowest, highest, self.e)
 
     def feasible(self, positions: Positions) -> bool:
-        """Tell whether any partition can satisfy the criterion: exactly when the whole column as one group does."""
+        """Return whether any partition can satisfy the criterion: exactly when the whole column as one group does."""
         return len(positions) >= self.k and bool(_spans(positions[:1], positions[-1:], self.e).all())
 
     def require(self, positions: Positions, *, unit: Fraction = Fraction(1), column: str | None = None) -> None:
@@ -156,7 +156,7 @@ def _range(positions: Positions) -> Fraction:
 
 
 def _words(number: Fraction) -> str:
-    """Write a number so that reading it back gives it, or something barely smaller."""
+    """Write a number as text that reads back as the same number or a slightly smaller one."""
     if number.denominator == 1 and number < _LONGEST:
         return str(number.numerator)
     nearest = min(float_above(number), sys.float_info.max)
@@ -177,15 +177,15 @@ class GroupwiseKE:
     relative: ClassVar[bool] = False
 
     def limits(self, overall: NDArray[np.int64]) -> Limits:
-        """Distinct values, and the rows to have them; a spread is beyond numbers of rows."""
+        """At least k distinct values, and so k rows; the range is checked by `holds`."""
         return Limits.of(overall, rows=self.ke.k, distinct=self.ke.k, whole=self.ke.e == 0)
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether it has enough values, far enough apart."""
+        """Return for each group whether it has enough values, far enough apart."""
         ends = np.append(groups.starts[1:], len(groups.values)) - 1
         lowest, highest = (self.positions[groups.values[places]] for places in (groups.starts, ends))
         return self.ke.holds(groups.distinct, lowest, highest)
 
     def nearest(self, overall: NDArray[np.int64]) -> str:
-        """Say what a column that is not good as a whole could satisfy."""
+        """Describe what the column could satisfy instead."""
         return f"it has {np.count_nonzero(overall):,} distinct values, or they lie closer together than e."

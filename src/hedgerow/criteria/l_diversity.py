@@ -8,7 +8,7 @@ Cost       O(p log p) for recursive, else O(p), on p (group, value) pairs; an en
            logarithms of a few dozen digits
 Deviates   decided exactly: entropy as N^N >= l^N * product of c^c over the counts c of a group of N rows. Floats decide
            the groups whose margin exceeds a bound on their error, decimals with more and more digits the rest, and
-           where those see no difference prime factors tell whether both sides are equal
+           where those show no difference prime factors decide whether both sides are equal
 
 The float error of an entropy: each of the p + 2 terms is a product of a count and a logarithm, off by less than four
 units in the last place, and adding up terms of total size S is off by less than (p + 2) * S * 2^-53. The bound used is
@@ -33,7 +33,7 @@ from hedgerow.criteria.groupwise import Groups, Limited, Limits, group_sums
 from hedgerow.criteria.shares import cap_arrays, floor_fraction
 from hedgerow.parameters import read_number, read_whole, what_works
 
-_WHY = "A group of one value tells it."
+_WHY = "A group of one value reveals it."
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class DistinctDiversity(Limited):
         return Limits.of(overall, rows=self.l, distinct=self.l)
 
     def nearest(self, overall: Counts) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         distinct = int(np.count_nonzero(overall))
         return f"{self.l}-diversity needs {self.l} distinct values; {what_works('l', distinct)}."
 
@@ -71,7 +71,7 @@ class FrequencyDiversity(Limited):
         return Limits(self.l, 1, *cap_arrays(lambda _: Fraction(1, self.l), overall))
 
     def nearest(self, overall: Counts) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         needs = f"frequency {self.l}-diversity needs every value in at most 1/{self.l} of the rows;"
         return f"{needs} {what_works('l', int(overall.sum() // overall.max(initial=1)))}."
 
@@ -98,11 +98,11 @@ class EntropyDiversity:
         return Limits.of(overall, rows=least, distinct=least, whole=False)
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether its entropy is at least log l, exactly."""
+        """Return for each group whether its entropy is at least log l, exactly."""
         return has_entropy(groups, self.l)
 
     def nearest(self, overall: Counts) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         share = overall[overall > 0] / overall.sum()
         reached = np.exp(-(share * np.log(share)).sum())
         return f"the column's entropy allows an l of about {reached:.3f}, not {float(self.l):g}."
@@ -132,7 +132,7 @@ class RecursiveDiversity:
         return Limits.of(overall, rows=self.l, distinct=self.l, whole=False)
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether its largest count stays below c times the rest from the l-th on."""
+        """Return for each group whether its largest count stays below c times the rest from the l-th on."""
         if not len(groups.sizes):
             return np.ones(0, np.bool_)
         largest, rest = _largest_and_rest(groups, self.l)
@@ -144,7 +144,7 @@ class RecursiveDiversity:
         return below
 
     def nearest(self, overall: Counts) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         ordered = np.sort(overall)[::-1]
         rest = int(ordered[self.l - 1 :].sum())
         if rest == 0:
@@ -164,7 +164,7 @@ _FIRST_DIGITS = 50
 
 
 def has_entropy(groups: Groups, l: Fraction) -> NDArray[np.bool_]:  # noqa: E741
-    """Tell for each group whether its entropy is at least log l."""
+    """Return for each group whether its entropy is at least log l."""
     if not len(groups.sizes):
         return np.ones(0, np.bool_)
     log_l = log(l.numerator) - log(l.denominator)
@@ -195,7 +195,7 @@ def _decide(counts: list[int], l: Fraction) -> bool:  # noqa: E741
 
 
 def _sign(shares: Counter[int], rows: int, l: Fraction, digits: int) -> int:  # noqa: E741
-    """The sign of the margin, or 0 where this many digits do not tell."""
+    """The sign of the margin, or 0 if this many digits do not decide it."""
     with localcontext() as context:
         context.prec = digits
         terms = [rows * Decimal(rows).ln(), rows * Decimal(l.denominator).ln(), -rows * Decimal(l.numerator).ln()]
@@ -207,7 +207,7 @@ def _sign(shares: Counter[int], rows: int, l: Fraction, digits: int) -> int:  # 
 
 
 def _equal(shares: Counter[int], rows: int, l: Fraction) -> bool:  # noqa: E741
-    """Tell whether rows^rows * den^rows == num^rows * product of share^(share * times), by prime factors."""
+    """Return whether rows^rows * den^rows == num^rows * product of share^(share * times), by prime factors."""
     powers: Counter[int] = Counter()
     sides = [(rows, rows), (l.denominator, rows), (l.numerator, -rows)]
     for base, power in [*sides, *((share, -share * times) for share, times in shares.items())]:

@@ -1,10 +1,10 @@
-"""m-invariance: over all releases of a changing table a person is always among the same m or more values.
+"""m-invariance: in all releases of a changing table a person's group has the same m or more values.
 
 Source     [Xiao 2007]
-Guarantee  every group publishes at least m values, all different (m-uniqueness), and whoever is in several releases is
-           in groups with the same set of values, the signature, in each of them. Then whatever is put side by side, an
-           assignment of values that fits stays one that fits if the values of a signature change places, so that each
-           of its values is equally likely for everybody who has it: at most 1/m
+Guarantee  every group publishes at least m values, all different (m-uniqueness), and a person in several releases is
+           in groups with the same set of values, the signature, in each of them. Permuting the values of a signature in
+           an assignment that is consistent with all releases gives another consistent one, so each of its values is
+           equally likely for everybody who has the signature: at most 1/m
 Cost       O(p log p) on p (group, value) pairs
 """
 
@@ -26,14 +26,14 @@ class MInvariance:
     m: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "m", read_whole("m", self.m, least=2, why="A signature of one value tells it."))
+        object.__setattr__(self, "m", read_whole("m", self.m, least=2, why="A signature of one value reveals it."))
 
     def is_eligible(self, counts: Ints) -> bool:
-        """Tell whether rows with this many of each value can be put into m-unique groups, with nothing added."""
+        """Return whether rows with this many of each value can be put into m-unique groups, with nothing added."""
         return self.m * int(counts.max(initial=0)) <= int(counts.sum())
 
     def nearest(self, counts: Ints) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         largest = int(counts.sum()) // max(int(counts.max(initial=0)), 1)
         return (
             f"{self.m}-invariance needs every value in at most 1/{self.m} of the rows of a first release; "

@@ -1,10 +1,10 @@
-"""What a release of substituted values must keep: linear properties of a column that hold in the original.
+"""Linear properties of a column that hold in the original and must hold for the substituted values.
 
 Source     [Xue 2011], section 2
-Guarantee  a property is stated in exact fractions and refers to what an original value becomes
-Deviates   a bound may be any number, not a positive one alone; a range speaks of every value of the column at once
+Guarantee  a property is stated in exact fractions, about the new values of original values
+Deviates   a bound may be any number, not only a positive one; a range applies to every value of the column
 
-`Relation` ties a few values together: sum of coefficient * (what the value becomes) <= bound. `Threshold` keeps every
+`Relation` relates a few values: sum of coefficient * (new value of an original one) <= bound. `Threshold` keeps every
 value on its side of a number, so that the condition selects the same rows before and after. Both can be written as
 text, see `query/sql/property_text`.
 """

@@ -1,18 +1,18 @@
 """(eps,m)-anonymity: of a group of N rows at most N/m lie in the private neighbourhood of any of its values.
 
 Source     [Li 2008], definitions 5, 7 and 9 to 11, theorems 1 and 2, section 4.4
-Guarantee  nobody's value can be placed near the true one with a probability above 1/m; `eps_below` is exact: with eps
-           below the bound m works, at the bound it does not
+Guarantee  nobody's value can be guessed to within its neighbourhood with a probability above 1/m; `eps_below` is exact:
+           with eps below the bound m works, at the bound it does not
 Cost       O(p log p) on p (group, value) pairs; the two-pointer loops of `partition.proximity` are linear
 Deviates   a group of one row with m >= 2 is a violation (the printed check lets it pass); relative
            neighbourhoods for any sign, without logarithms; m above the rows is refused, m = 1 allows any eps
 
-Not monotone: {40, 60} and {50, 80} satisfy (15, 2), their union does not. So two good groups are never merged unseen.
-But whether a set of rows can be divided into good groups is told by one number, `largest_cover`: it can exactly when
+Not monotone: {40, 60} and {50, 80} satisfy (15, 2), their union does not, so a union of good groups is checked again.
+But one number, `largest_cover`, decides whether a set of rows can be divided into good groups: it can exactly when
 m <= rows // largest_cover.
 
-A private neighbourhood ([Li 2008], definitions 4, 6 and 8) holds the values that are too near to a value to be told
-apart from it. Ends are compared exactly; both ends never decrease as the value grows, and the value lies between them;
+A private neighbourhood ([Li 2008], definitions 4, 6 and 8) holds the values that are too near to a value to count
+as different. Ends are compared exactly; both ends never decrease as the value grows, and the value lies between them;
 O(u log u) on u distinct values. It is one of
 
     absolute     s - eps     .. s + eps
@@ -24,7 +24,7 @@ Relative ones are by |s|, which for negative values are not empty; there are no 
 on an end. On a column with distinct values 0..u-1 in ascending order it becomes a `Reach`: value i reaches
 first[i]..last[i].
 
-How often a value may be published as it is, the others being replaced by chance ([Li 2008], section 7; randomized
+How often a value may be published unchanged while the others are replaced at random ([Li 2008], section 7; randomized
 response [Warner 1965]): the largest p for which P[true value near | published value near] <= 1/m around every value
 that occurs, in O(u) on u values of the domain. A value is kept with probability p and otherwise drawn uniformly from
 the domain of W values. Around a value lie c of n rows and w of W values, P = c/n and I = w/W, and the
@@ -188,7 +188,7 @@ def _reach(first: NDArray[Any], behind: NDArray[Any]) -> Reach:
 
 
 def retention_risk(p: Fraction, inside: Fraction, width: Fraction) -> Fraction:
-    """The chance that a value lies in a neighbourhood, once it was published there.
+    """The probability that a value lies in a neighbourhood, once it was published there.
 
     `inside` is the share of the rows and `width` the share of the domain in the neighbourhood.
     """
@@ -203,7 +203,7 @@ def largest_retention(reach: Reach, counts: Counts, *, m: int, column: str = "co
     if crowded * m > rows:
         raise Infeasible(
             f"A risk of at most 1/{m:,} is out of reach for '{column}': {crowded:,} of {rows:,} rows lie in one "
-            f"neighbourhood, which even pure chance would tell; {what_works('m', rows // crowded)}."
+            f"neighbourhood, so that guessing is right more often; {what_works('m', rows // crowded)}."
         )
     if m == 1:
         return Fraction(1)
@@ -249,10 +249,10 @@ class EpsM:
         return cls(neighbourhood.reach(where), m)
 
     def limits(self, overall: Counts) -> None:
-        """Neighbours are more than a few numbers."""
+        """No limits: neighbourhoods are checked by `holds`."""
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether no neighbourhood holds more than 1/m of it."""
+        """Return for each group whether no neighbourhood holds more than 1/m of it."""
         held: NDArray[np.bool_] = (
             group_sums(groups, self._count_reached(groups) * self.m > groups.sizes[groups.owners]) == 0
         )
@@ -274,7 +274,7 @@ class EpsM:
         return covered
 
     def nearest(self, overall: Counts) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         return f"{what_works('m', largest_m(self.reach, overall))}."
 
 
@@ -323,7 +323,7 @@ def m_for(where: Line, counts: Counts, *, eps: Number, is_relative: bool = False
 
 
 def achievable(where: Line, counts: Counts, *, eps: Number, m: int, is_relative: bool = False) -> bool:
-    """Tell whether (eps,m)-anonymity can be reached."""
+    """Return whether (eps,m)-anonymity can be reached."""
     return _read_m(m, counts) <= m_for(where, counts, eps=eps, is_relative=is_relative)
 
 
@@ -339,7 +339,7 @@ def eps_below(where: Line, counts: Counts, *, m: int, is_relative: bool = False)
 
 
 def _absolute_bound(low: NDArray[Any], high: NDArray[Any], where: Line) -> EpsBound:
-    """Rows that stand `apart` places from each other must be farther than eps from each other."""
+    """Rows whose positions differ by `apart` must have values more than eps apart."""
     nearest = _least(high - low, low, high, lambda lower, upper: upper - lower)
     below = nearest * where.unit
     on_grid = low.dtype.kind == "i" and nearest > 0
@@ -362,7 +362,7 @@ def _share(low: Fraction, high: Fraction) -> Fraction:
 def _least(
     rounded: NDArray[Any], low: NDArray[Any], high: NDArray[Any], exact: Callable[[Fraction, Fraction], Fraction]
 ) -> Fraction:
-    """The least of a number of many pairs: floats narrow down which, fractions decide."""
+    """The least value of a function over many pairs: floats preselect pairs, fractions decide."""
     least = float(rounded.min())
     near = np.flatnonzero(rounded <= least + abs(least) * 1e-9)
     pairs = np.unique(np.stack([low[near], high[near]], axis=1), axis=0)

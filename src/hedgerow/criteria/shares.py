@@ -58,7 +58,7 @@ class BetaLikeness(Limited):
         return Limits(1, 1, *cap_arrays(lambda frequency: self._cap(frequency, rows), overall))
 
     def nearest(self, overall: NDArray[np.int64]) -> str:
-        """Say what could be promised instead: in the column itself nothing gains."""
+        """Describe what the column could satisfy instead: in the column itself nothing gains."""
         return "the column as one group gains nothing, so any beta works."
 
     def _cap(self, frequency: int, rows: int) -> Fraction:
@@ -75,7 +75,7 @@ class BetaLikeness(Limited):
         return floor_irrational(bounds, rows)
 
     def _below_log(self, share: Fraction) -> bool:
-        """Tell whether beta < -ln(share); a logarithm of a fraction other than 1 is never a fraction."""
+        """Return whether beta < -ln(share); a logarithm of a fraction other than 1 is never a fraction."""
         if share == 1:
             return False
         digits = _FIRST_DIGITS
@@ -102,7 +102,7 @@ class AlphaK(Limited):
         return Limits(self.k, 1, *cap_arrays(lambda _: self.alpha, overall))
 
     def nearest(self, overall: NDArray[np.int64]) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         rows, most = int(overall.sum()), int(overall.max(initial=0))
         return f"(alpha, k)-anonymity works for k up to {rows} and alpha from {most}/{rows} on."
 
@@ -133,7 +133,7 @@ class DeltaDisclosure:
         return Limits(distinct, distinct, *upper, whole=False)
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether every value of the column is neither too frequent nor too rare in it."""
+        """Return for each group whether every value of the column is neither too frequent nor too rare in it."""
         rows = int(groups.overall.sum())
         numerators, denominators = cap_arrays(lambda frequency: self._share(-1, frequency, rows), groups.overall)
         size, values = groups.sizes[groups.owners], groups.values
@@ -142,7 +142,7 @@ class DeltaDisclosure:
         return self.limits(groups.overall).hold(groups) & common
 
     def nearest(self, overall: Counts) -> str:
-        """Say what could be promised instead: the column's shares are its own."""
+        """Describe what the column could satisfy instead: the column's shares are its own."""
         return "the column as one group discloses nothing, so any delta works."
 
     def _share(self, sign: int, frequency: int, rows: int) -> Fraction:
@@ -184,7 +184,7 @@ class DeltaPresence(Limited):
         return Limits(1, 1, np.array(numerators, np.int64), np.array(denominators, np.int64))
 
     def nearest(self, overall: NDArray[np.int64]) -> str:
-        """Say what could be promised instead."""
+        """Describe what the column could satisfy instead."""
         members = int(overall[self.member]) if 0 <= self.member < len(overall) else 0
         return f"delta-presence needs bounds around {members}/{int(overall.sum())}, the share of members."
 

@@ -6,7 +6,7 @@ Guarantee  the earth mover's distance between a group's shares and the column's 
            level of the lowest node above both, over the height of the tree
 Cost       O(p) on p (group, value) pairs for equal, O(p h) for a tree of height h, O(p log m) for ordered
 Deviates   the hierarchical distance is computed as the mean over levels of the equal distance between nodes, which is
-           the same number: two values that first meet at level j are told apart by the j levels below
+           the same number: two values that first meet at level j have different nodes at the j levels below
 """
 
 from __future__ import annotations
@@ -56,11 +56,11 @@ class TCloseness:
             raise ParameterError("'levels' must be given with the hierarchical distance, and only with it.")
 
     def limits(self, overall: Counts) -> Limits:
-        """A distance is more than a few numbers."""
+        """No limits: distances are checked by `holds`."""
         return Limits.of(overall, whole=False)
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
-        """Tell for each group whether it is close enough, by integers."""
+        """Return for each group whether it is close enough, by integers."""
         rows = int(groups.overall.sum())
         if self.distance == "ordered":
             steps = max(len(groups.overall) - 1, 1)
@@ -70,7 +70,7 @@ class TCloseness:
         return _at_most(moved, groups.sizes, 2 * self.t * len(levels) * rows)
 
     def nearest(self, overall: Counts) -> str:
-        """Say what could be promised instead: nothing is closer to a column than the column."""
+        """Describe what the column could satisfy instead: nothing is closer to a column than the column."""
         return "the column as one group has distance 0, so any t works."
 
 
@@ -99,7 +99,7 @@ def _ordered_distances(groups: Groups) -> NDArray[Any]:
     sums = np.append(0, np.cumsum(upto.astype(kind)))
     counted = np.cumsum(groups.counts)
     inside = counted - (counted - groups.counts)[groups.starts][groups.owners]
-    # Between one value of the group and its next the cumulated count stands still, and the column's overtakes it once.
+    # Between two values of the group the cumulated count is constant, and the column's crosses it once.
     first = groups.values.astype(np.int64)
     last = np.append(first[1:], steps)
     last[groups.starts[1:] - 1] = steps
@@ -113,7 +113,7 @@ def _ordered_distances(groups: Groups) -> NDArray[Any]:
 
 
 def _at_most(moved: NDArray[Any], sizes: Counts, per_row: Fraction) -> NDArray[np.bool_]:
-    """Tell where `moved <= per_row * size`, with the right side rounded down per distinct size."""
+    """Return where `moved <= per_row * size`, with the right side rounded down per distinct size."""
     distinct, places = np.unique(sizes, return_inverse=True)
     bounds = [math.floor(per_row * int(size)) for size in distinct]
     kind = np.int64 if max(bounds, default=0) < 2 * _SAFE else object

@@ -1,17 +1,17 @@
 """P-privacy: a published subdomain drawn at random, then a value from it by the target P, follows exactly P.
 
 Source     [Zhang 2008], definition 3.3.1 and section 3.6
-Guarantee  whoever knows a person's group and P learns nothing about that person beyond P; with a shift factor s the
-           share of each branch among its siblings lies within s of P's
+Guarantee  an attacker who knows a person's group and P learns nothing about that person beyond P; with a shift factor s
+           the share of each branch among its siblings lies within s of P's
 Cost       O(nodes) big-number operations per group
 Deviates   decided by fractions alone; zero weights are allowed, and a shift never makes an impossible value possible
 
 A group is given by `published`: how many of its values are generalized to each node of the hierarchy.
 
-Personalized privacy: inside the node that a person names, the group tells no more than the target does.
+Personalized privacy: inside the node that a person names, the group reveals no more than the target does.
 
 Source     [Zhang 2008], definition 5.3.1
-Guarantee  for all values t1, t2 below the person's node with a chance under P: P(t1|G) / P(t2|G) = P(t1) / P(t2)
+Guarantee  for all values t1, t2 below the person's node that are possible under P: P(t1|G) / P(t2|G) = P(t1) / P(t2)
 Cost       O(nodes) big-number operations per group and node
 Deviates   any target instead of the uniform one alone; decided by fractions
 """
@@ -47,7 +47,7 @@ class Target:
         object.__setattr__(self, "shift", read_shift(shift))
 
     def holds(self, published: NDArray[np.int64]) -> bool:
-        """Tell whether a group's published subdomains keep the promise, by the definition."""
+        """Return whether a group's published subdomains keep the promise, by the definition."""
         if self.shift == 0:
             return implied_distribution(published, self.hierarchy) == self.hierarchy.target()
         return all(self._is_near(node, below(published, self.hierarchy)) for node in _inner(self.hierarchy))
@@ -65,7 +65,7 @@ class Target:
 
 
 def implied_distribution(published: NDArray[np.int64], hierarchy: Hierarchy) -> tuple[Fraction, ...] | None:
-    """The distribution that a group's subdomains imply under P; None where P gives a published subdomain no chance."""
+    """The distribution that a group's subdomains imply under P; None if P gives a published subdomain probability 0."""
     shares, inside = hierarchy.target(), node_probabilities(hierarchy)
     nodes = np.flatnonzero(published).tolist()
     if any(inside[node] == 0 for node in nodes):
@@ -136,7 +136,7 @@ class Respect:
     """Inside a node every group's probabilities are a multiple of the target's, and so is their mixture."""
 
     def holds(self, published: NDArray[np.int64], nodes: Iterable[int]) -> bool:
-        """Tell whether the subdomains of a group respect every one of `nodes`, by the definition."""
+        """Return whether the subdomains of a group respect every one of `nodes`, by the definition."""
         told, shares = implied_distribution(published, self.hierarchy), self.hierarchy.target()
         if told is None:
             return False
@@ -149,7 +149,7 @@ class Respect:
 
 
 def possible_node(hierarchy: Hierarchy) -> NDArray[np.int32]:
-    """For each node the lowest node above it, itself included, that the target gives a chance."""
+    """For each node the lowest node above it, itself included, that the target gives a positive probability."""
     chances = node_probabilities(hierarchy)
     raised = np.arange(hierarchy.num_nodes, dtype=np.int32)
     for node in range(hierarchy.num_nodes - 1, -1, -1):  # parents first
@@ -159,7 +159,7 @@ def possible_node(hierarchy: Hierarchy) -> NDArray[np.int32]:
 
 
 def is_exact(hierarchy: Hierarchy) -> NDArray[np.bool_]:
-    """Which nodes hide nothing: the target gives a chance to one value below them, or to none."""
+    """Which nodes hide nothing: the target gives a positive probability to one value below them, or to none."""
     chances = np.array([share > 0 for share in hierarchy.target()])
     possible = np.append(0, np.cumsum(chances))
     exact: NDArray[np.bool_] = possible[hierarchy.high] - possible[hierarchy.low] <= 1

@@ -1,4 +1,4 @@
-"""Who is connected to whom, seen from one side, in two flat arrays; and whether a grouping of that side is safe.
+"""Adjacency lists of one side in two flat arrays, and a check whether a grouping of that side is safe.
 
 Source     [Zhang 2008], definitions 4.4.1 and 4.4.3; own: compressed sparse rows, by counting sort
 Guarantee  between two groups of sizes k and l of a safe grouping (no two nodes of a group share a neighbour) there are
@@ -12,7 +12,7 @@ Source     [Zhang 2008], section 4.4.5
 Guarantee  the order depends on the published structure and on secret random numbers, never on entities or on row
            numbers
 Cost       O(edges log nodes) for `neighbourhood`, O(nodes) for the others
-Deviates   the paper breaks ties as the rows come, which tells an insider which rows came first; here ties are secret,
+Deviates   the paper breaks ties by row order, which reveals that order; here ties are broken by secret random numbers,
            and high degrees come first, which fails less often. `blurred` is ours: by degree with secret noise, so that
            groups mix degrees and hardly any entity's number of links becomes certain
 """
@@ -88,6 +88,7 @@ def adjacency(ends: NDArray[np.int32], others: NDArray[np.int32], nodes: int, op
 def _collect(
     ends: NDArray[np.int32], others: NDArray[np.int32], nexts: NDArray[np.int64], neighbours: NDArray[np.int32]
 ) -> None:
+    """Write the other end of each edge into the list of its node: a counting sort."""
     for edge in range(len(ends)):
         node = ends[edge]
         neighbours[nexts[node]] = others[edge]
@@ -95,7 +96,7 @@ def _collect(
 
 
 def side_by_side(edges: int, first: Callable[[], A], second: Callable[[], B]) -> tuple[A, B]:
-    """Do two things at once where the graph is large: compiled loops do not hold each other up."""
+    """Run two functions in parallel if the graph is large: compiled loops release Python's lock."""
     if edges < _WORTH_A_THREAD:
         return first(), second()
     with ThreadPoolExecutor(1) as pool:
@@ -130,6 +131,7 @@ def largest_possible(seen_from: Adjacency) -> int:
 def _count(
     offsets: NDArray[np.int64], neighbours: NDArray[np.int32], groups: NDArray[np.int32], last: NDArray[np.int32]
 ) -> int:
+    """Count the edges whose node has an earlier edge into the same group; `last` is the last node seen by group."""
     unsafe = 0
     for node in range(len(offsets) - 1):
         for edge in range(offsets[node], offsets[node + 1]):

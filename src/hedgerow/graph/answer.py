@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hedgerow.digits import lower_text, number_text, upper_text
 from hedgerow.exact import float_above, float_below
 from hedgerow.graph.draws import Extent
 from hedgerow.query.answer import Estimate, Learned, Rounding
@@ -23,10 +24,10 @@ class GraphAnswer:
     fit the release, each as likely as the others, and `std` their standard deviation; each is None where it has no
     closed form. Where `is_ratio`, AVG is over an uncertain number of things, and `expected` is the mean sum divided by
     the mean number, which is not the mean of the averages. Neither is a statement about the truth, which is one
-    assignment: where columns go with degrees it lies away from `expected`; `learned` is an estimate that takes that
-    into account, where it was asked for. `exact` says that every assignment gives the same answer; bounds that are no
+    assignment: if columns are correlated with degrees it lies away from `expected`; `learned` is an estimate that takes
+    that into account, if it was asked for. `exact` says that every assignment gives the same answer; bounds that are no
     whole numbers are rounded outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2.
-    SQL's NULL is None in all numbers; where some assignments select nothing, the numbers speak of those that select
+    SQL's NULL is None in all numbers; if some assignments select nothing, the numbers are about those that select
     something.
     """
 
@@ -44,20 +45,16 @@ class GraphAnswer:
             return "NULL (exact)"
         if self.exact:
             number = self.expected if isinstance(self.lower, float) and self.expected is not None else self.lower
-            return f"{_text(number)} (exact)"
-        middle = "no expectation in closed form" if self.expected is None else f"expected {_number_text(self.expected)}"
+            return f"{number_text(number, 15, mark='')} (exact)"
+        middle = (
+            "no expectation in closed form"
+            if self.expected is None
+            else f"expected {number_text(self.expected, 8, mark='')}"
+        )
         middle += " (ratio of means)" if self.is_ratio and self.expected is not None else ""
         spread = "" if self.std is None else f" with a standard deviation of {self.std:.4g}"
         guess = "" if self.learned is None else f"; {self.learned}"
-        return f"between {_text(self.lower)} and {_text(self.upper)}, {middle}{spread}{guess}"
-
-
-def _number_text(number: Any) -> str:
-    return f"{number:.8g}" if isinstance(number, int | float) else str(number)
-
-
-def _text(number: Any) -> str:
-    return f"{number:.15g}" if isinstance(number, float) else str(number)
+        return f"between {lower_text(self.lower)} and {upper_text(self.upper)}, {middle}{spread}{guess}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,15 +25,15 @@ from hedgerow.graph.adjacency import adjacency, count_unsafe
 from hedgerow.graph.answer import GraphAnswer, GraphBounds, stack_bounds
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
-from hedgerow.graph.edge_rows import EdgeRows, EdgeTicks, Marks, ticks_of_column
+from hedgerow.graph.edge_rows import EdgeMarks, EdgeRows, EdgeTicks, ticks_of_column
 from hedgerow.graph.entity_sums import EndValues, average_at_ends, largest_at_ends, sum_at_ends
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import Links, count_ends, count_links, count_paths, links_by_group
 from hedgerow.graph.question import (
     ENDS,
+    EndCondition,
     GraphAggregate,
     GraphQuestion,
-    Where,
     bind_question,
     degree_name,
     read_question,
@@ -102,7 +102,7 @@ def _compose(release: GroupedGraph, text: str) -> Result:
 
 
 def _check_safe(release: GroupedGraph) -> None:
-    """Bounds hold only for safe groupings, so nothing is taken on trust; a release is checked once."""
+    """Check safety, without which no bound holds; a release is checked once."""
     if release in _safe:
         return
     unsafe = count_unsafe(release.left.node_groups, release.right.neighbours)
@@ -188,7 +188,7 @@ class _Engine:
         rows = side.entities.num_rows
         return values(expression, _arrays(side, end, columns_of(expression), is_node=kind == "nodes"), rows)
 
-    def select(self, end: str, where: Where, cell: _GraphCell) -> Selected:
+    def select(self, end: str, where: EndCondition, cell: _GraphCell) -> Selected:
         """Apply what a question asks of one end."""
         side = self.sides[self.places[end]]
         marks = []
@@ -261,7 +261,7 @@ class _Engine:
         found = GraphBounds(extent, kind, is_ratio=item.function == "avg", is_reached=is_reached)
         return _in_units(found, item.function, ticks)
 
-    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: Marks, kind: int) -> GraphBounds:
+    def _over_ends(self, item: GraphAggregate, chosen: dict[str, Selected], marks: EdgeMarks, kind: int) -> GraphBounds:
         """Aggregate a column of the entities at one end."""
         assert item.value is not None
         near, far = chosen[item.end], chosen["left" if item.end == "right" else "right"]
@@ -290,8 +290,8 @@ class _Engine:
         bounds = GraphBounds(found, kind, is_ratio=item.function == "avg", is_reached=is_reached)
         return _in_units(bounds, item.function, ticks)
 
-    def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: Marks) -> Links:
-        """COUNT(DISTINCT end) over the edges that count for sure, and over those that may."""
+    def _count_distinct(self, counted: Selected, other: Selected, end: str, marks: EdgeMarks) -> Links:
+        """COUNT(DISTINCT end) over the edges that count certainly, and over those that may."""
         if marks.is_all:
             return count_joined(counted, other)
         least, most = (
@@ -419,7 +419,7 @@ def _over_links(item: GraphAggregate, chosen: dict[str, Selected], kind: int) ->
     if item.function in ("sum", "avg"):
         return replace(found, extent=_through_edges(item.function, near, far, draws, found.extent))
     if item.function == "max":
-        # Whoever has the most has at least the mean of its group.
+        # The largest value of a group is at least its mean.
         least, most = links_by_group(near, far), draws.most
         means = -(-least[most > 0] // most[most > 0])
         lower = max(found.extent.lower, Fraction(int(means.max(initial=0))))

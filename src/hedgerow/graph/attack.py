@@ -12,16 +12,16 @@ which in a safe grouping is at most 1 / max(k, l).
 
 Degrees: the number of neighbours of an entity is one of those of its group's nodes; the guess is the most frequent.
 
-Edges by their columns: somebody has another list of edges, with times and prices but without names, and looks for each
-in the release (`unique`); or knows the columns of one edge of a named entity, and looks at the nodes of its group that
-have such an edge (`found`).
+Edges by their columns: an attacker has another list of edges, with times and prices but without names, and searches for
+each in the release (`unique`); or knows the columns of one edge of a named entity, and searches the nodes of its group
+that have such an edge (`found`).
 
 Processing order: a node passes over an open group only because it shares a neighbour with one of its members. If there
-was one member, that is a certain link between two entities. Whoever groups rows as the table has them gives such pairs
-away; in a secret order the guesses are as good as chance.
+was one member, that is a certain link between two entities. Grouping rows in the order of the table reveals such pairs;
+with a secret order the guesses are no better than chance.
 
 Signatures: a 64-bit hash of a node's own signature and those of its neighbours, in any order. Two of n nodes collide
-with a chance of about n^2 / 2^65.
+with a probability of about n^2 / 2^65.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from hedgerow.verify.graph import count_ends, count_known, edge_classes
 class StaticAttack:
     """The most certain guess of any link, the mean over left entities of their most certain link, and two references.
 
-    `promised` is what the release allows, `baseline` the chance of a link between two entities drawn at random.
+    `promised` is what the release allows, `baseline` the probability of a link between two entities drawn at random.
     """
 
     surest: Fraction
@@ -80,7 +80,7 @@ def static_attack(release: GroupedGraph) -> StaticAttack:
 
 @dataclass(frozen=True)
 class DegreeAttack:
-    """How well the number of neighbours of an entity is known: for how many for sure, and the mean of the best guess.
+    """How well the number of neighbours of an entity is known: for how many certainly, and the mean of the best guess.
 
     `baseline` is the share of the most frequent number of the whole side: the guess without groups.
     """
@@ -122,7 +122,7 @@ class EdgeAttack:
     """What the columns of edges give away.
 
     `unique` of the `edges` have a combination of values that no other pair of nodes has. `found` holds, for each side,
-    the mean chance to guess the node of an entity, given the values of one of its edges; `baseline` without them.
+    the mean probability to guess the node of an entity, given the values of one of its edges; `baseline` without them.
     """
 
     edges: int
@@ -188,7 +188,7 @@ def processing_order(groups: Sequence[int], *, k: int) -> list[tuple[int, int]]:
 
 
 def score_pairs(pairs: Sequence[tuple[int, int]], side: Adjacency, opposite: Adjacency) -> Rate:
-    """Say how many of the guessed pairs share a neighbour; the baseline is at most that of pairs drawn at random."""
+    """Count the guessed pairs that share a neighbour; the baseline is an upper bound for pairs drawn at random."""
     near = [set(side.neighbours[side.offsets[v] : side.offsets[v + 1]].tolist()) for v in range(side.nodes)]
     hits = sum(bool(near[u] & near[v]) for u, v in pairs)
     together = float((opposite.degrees * (opposite.degrees - 1.0)).sum()) / 2
@@ -226,7 +226,7 @@ class JoinAttack:
 
     @property
     def rate(self) -> float:
-        """The share of all links that are known for sure."""
+        """The share of all links that are known certainly."""
         return self.certain / self.links if self.links else 0.0
 
 

@@ -1,4 +1,4 @@
-"""A bipartite graph: two tables of entities and the edges between them. It never leaves.
+"""A bipartite graph: two tables of entities and the edges between them. It is the original and never published.
 
 Entities are rows; an edge is a pair of row numbers. Entities without an edge are nodes of degree 0. Edges may have
 columns of their own (when, how many, at what price) and may be repeated: then every edge is a row of `values`, and the
@@ -25,7 +25,7 @@ class BipartiteGraph:
     """Entities on the left, entities on the right, edges between them as row numbers.
 
     Make one with `BipartiteGraph.read`, `from_networkx` or `from_sparse`. `left_key` and `right_key` name the columns
-    that tell the entities apart.
+    that identify the entities.
     """
 
     left: pa.Table
@@ -213,7 +213,7 @@ class EdgeReading:
         return self.drop_duplicates or self.repeats == "drop"
 
     def select(self, table: pa.Table, ends: tuple[str, str]) -> dict[str, pa.ChunkedArray]:
-        """The columns to publish with the edges; refuse to lose columns in silence."""
+        """The columns to publish with the edges; refuse to drop columns silently."""
         others = [name for name in table.column_names if name not in ends]
         if self.values is None and others:
             raise InputError(
@@ -239,7 +239,7 @@ def _key(table: pa.Table, key: str | None, side: str) -> str:
         raise InputError(f"The key '{name}' of the {side} table has {counted(column.null_count, 'missing value')}.")
     if (distinct := len(column.unique())) != len(column):
         raise InputError(
-            f"The key '{name}' of the {side} table must tell its rows apart; {len(column) - distinct:,} repeat one."
+            f"The key '{name}' of the {side} table must be unique in every row; {len(column) - distinct:,} repeat one."
         )
     return name
 

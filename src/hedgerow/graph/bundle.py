@@ -1,4 +1,4 @@
-"""The door out for graphs: a grouped graph as a folder of Parquet files with a manifest."""
+"""Write and read bundles of grouped graphs: a folder of Parquet files with a manifest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same random questions to a release and to the graph behind it: how wide the bounds are, and how far guesses miss.
+"""Ask a release and the original graph the same random questions: width of bounds, error of expected answers.
 
 `graph_frontier` asks them of one setting after the other: what each would promise, and how wide answers would be.
 
@@ -75,7 +75,7 @@ def compare_answers(release: GroupedGraph, graph: BipartiteGraph, *, count: int 
 
 @dataclass(frozen=True)
 class GraphPoint:
-    """What one setting gave: the greatest chance of a link, the median width of bounds, what is known and lost.
+    """What one setting gave: the greatest probability of a link, the median width of bounds, what is known and lost.
 
     `width` is half the width of bounds of numbers of edges relative to the truth, None where every answer is exact;
     `known` the share of entities whose number of links is certain, `lost` that of the links that were set aside.
@@ -92,7 +92,7 @@ class GraphPoint:
 
 
 def graph_settings(sizes: Iterable[int] = (2, 3, 5, 10, 20), hubs: str = "suppress") -> list[SafeGrouping]:
-    """Settings to try: growing groups in the orders that do not tell degrees."""
+    """Settings to try: growing groups in the orders that do not reveal degrees."""
     return [SafeGrouping(k, k, order, hubs=hubs) for k in sizes for order in ("random", "blurred")]  # type: ignore[arg-type]
 
 

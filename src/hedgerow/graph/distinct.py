@@ -4,9 +4,9 @@ Source     [Zhang 2008], section 4.4.4, example 7
 Guarantee  the true number lies between the bounds; with conditions on the counted side alone some assignment reaches
            each of them; the expectation is exact
 Cost       O(edges + nodes log s) with groups of s
-Deviates   the printed expectation multiplies chances of pairs of groups as if a node had c of them; here each node has
-           the chance that none of its neighbours, which lie in different groups, is selected. The bounds are never
-           looser than the paper's: see docs/methods/graph_queries.md
+Deviates   the printed expectation multiplies probabilities of pairs of groups as if a node had c of them; here each
+           node has the probability that none of its neighbours, which lie in different groups, is selected. The bounds
+           are never looser than the paper's: see docs/methods/graph_queries.md
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def count_joined(counted: Selected, other: Selected) -> Links:
 
 
 class _JoinedByGroup(NamedTuple):
-    """For each group: the fewest and the most joined entities, and the most that are joined for sure."""
+    """For each group: the fewest and the most joined entities, and the most that are joined certainly."""
 
     lower: Ints
     upper: Ints
@@ -60,7 +60,7 @@ def _by_group(counted: Selected, other: Selected, near: _Surroundings) -> _Joine
 
 @dataclass(frozen=True, eq=False)
 class _Surroundings:
-    """Per node: whether a neighbour is selected for sure, how many may be, and the chance that none is."""
+    """Per node: whether a neighbour is selected certainly, how many may be, and the probability that none is."""
 
     certain: NDArray[np.bool_]
     reach: Ints
@@ -103,7 +103,7 @@ def _look_around(
     reach: Ints,
     missed: NDArray[np.float64],
 ) -> None:
-    """Find, for each node, whether a neighbour is selected, how many may be, and the chance that none is."""
+    """Find, for each node, whether a neighbour is selected, how many may be, and the probability that none is."""
     for node in range(len(certain)):
         for edge in range(offsets[node], offsets[node + 1]):
             code = codes[neighbours[edge]]

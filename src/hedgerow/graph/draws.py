@@ -67,7 +67,7 @@ class Draws:
 
     @cached_property
     def chances(self) -> NDArray[np.float64]:
-        """For each number the chance that it is drawn."""
+        """For each number the probability that it is drawn."""
         shares: NDArray[np.float64] = self.drawn / self.population
         return shares[self.groups]
 
@@ -170,7 +170,7 @@ def _least_average(draws: Draws) -> Fraction:
 
 
 def _largest_moments(draws: Draws) -> tuple[float, float]:
-    """Mean and variance: walk down the numbers and multiply the chances that each is missed."""
+    """Mean and variance: walk down the numbers and multiply the probabilities that each is missed."""
     order = np.lexsort((draws.groups, -draws.low))
     groups, values = draws.groups[order], draws.low[order].astype(np.float64)
     before = _seen_before(groups)

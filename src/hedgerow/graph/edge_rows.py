@@ -1,7 +1,7 @@
-"""The edges of a release one by one: which satisfy a condition for sure and which may, and the numbers they carry.
+"""The edges of a release one by one: which satisfy a condition certainly and which may, and the numbers they carry.
 
-A column that was disguised is published as an interval. A comparison of it with a constant is true for sure where it is
-so for all of the interval, and may be true where it is so for a part; AND, OR and NOT follow from that.
+A column that was disguised is published as an interval. A comparison of it with a constant is certainly true where it
+is so for all of the interval, and may be true where it is so for a part; AND, OR and NOT follow from that.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _INTERVAL = "'{}' of the edges is published as intervals: compare it with consta
 
 
 @dataclass(frozen=True, eq=False)
-class Marks:
-    """Edges that satisfy a condition for sure, and those that may."""
+class EdgeMarks:
+    """Edges that satisfy a condition certainly, and those that may."""
 
     must: NDArray[np.bool_]
     may: NDArray[np.bool_]
@@ -58,9 +58,9 @@ class Marks:
         """Whether it is known of each edge if it counts."""
         return np.array_equal(self.must, self.may)
 
-    def both(self, other: NDArray[np.bool_] | None) -> Marks:
+    def both(self, other: NDArray[np.bool_] | None) -> EdgeMarks:
         """Edges that satisfy something else too."""
-        return self if other is None else Marks(self.must & other, self.may & other)
+        return self if other is None else EdgeMarks(self.must & other, self.may & other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +131,7 @@ class EdgeRows:
         return ticks_of_column(array.filter(pa.array(has_value)), expression), has_value
 
     def numbers(
-        self, marks: Marks, ticks: EdgeTicks | None = None, kept: NDArray[np.bool_] | None = None
+        self, marks: EdgeMarks, ticks: EdgeTicks | None = None, kept: NDArray[np.bool_] | None = None
     ) -> EdgeNumbers:
         """The edges that may count, with their numbers; ones where nothing is asked of values."""
         kept = marks.may if kept is None else kept
@@ -140,19 +140,19 @@ class EdgeRows:
         low, high = (ones, ones) if ticks is None else (ticks.lows, ticks.highs)
         return EdgeNumbers(left, right, low, high, marks.must[kept])
 
-    def marks(self, condition: Predicate) -> Marks:
-        """The edges that satisfy a condition for sure, and those that may; unknown is not true."""
+    def marks(self, condition: Predicate) -> EdgeMarks:
+        """The edges that satisfy a condition certainly, and those that may; unknown is not true."""
         if not columns_of(condition) & self.intervals:
             sure = self._evaluate(condition)
-            return Marks(sure, sure)
+            return EdgeMarks(sure, sure)
         if isinstance(condition, And | Or):
             parts = [self.marks(operand) for operand in condition.operands]
             join = np.logical_and if isinstance(condition, And) else np.logical_or
-            return Marks(join.reduce([part.must for part in parts]), join.reduce([part.may for part in parts]))
+            return EdgeMarks(join.reduce([part.must for part in parts]), join.reduce([part.may for part in parts]))
         if isinstance(condition, Not):
             inner = self.marks(condition.operand)
             # Where a value is missing the condition may be unknown, and so is its negation.
-            return Marks(~inner.may & self._has_all(columns_of(condition) - self.intervals), ~inner.must)
+            return EdgeMarks(~inner.may & self._has_all(columns_of(condition) - self.intervals), ~inner.must)
         if isinstance(condition, In):
             return self.marks(Or(tuple(Compare("=", condition.operand, value) for value in condition.values)))
         return self._compare_interval(condition)
@@ -163,7 +163,7 @@ class EdgeRows:
             found &= np.asarray(self._array(name).is_valid().to_numpy(zero_copy_only=False), np.bool_)
         return found
 
-    def _compare_interval(self, condition: Predicate) -> Marks:
+    def _compare_interval(self, condition: Predicate) -> EdgeMarks:
         """A comparison of an interval with a constant: at both ends of it."""
         names = columns_of(condition)
         name = min(names & self.intervals)
@@ -171,11 +171,11 @@ class EdgeRows:
             raise QueryError(_INTERVAL.format(name.removeprefix("edges.")))
         if condition.operator == "<>":
             inner = self._compare_interval(Compare("=", condition.left, condition.right))
-            return Marks(~inner.may, ~inner.must)
+            return EdgeMarks(~inner.may, ~inner.must)
         if condition.operator == "=":
             return self.marks(And(tuple(Compare(op, condition.left, condition.right) for op in ("<=", ">="))))
         low, high = (self._evaluate(condition, {name: f"{name}_{end}"}) for end in ("from", "to"))
-        return Marks(low & high, low | high)
+        return EdgeMarks(low & high, low | high)
 
     def _evaluate(self, condition: Predicate, renamed: dict[str, str] | None = None) -> NDArray[np.bool_]:
         if condition == Truth(True):

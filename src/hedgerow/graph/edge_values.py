@@ -72,7 +72,7 @@ def _kept_texts(
     classes = edge_classes(list(columns.values()), rows)
     if _few(classes, ends, edge_k).any():
         classes = np.where(_few(classes, ends, edge_k), 0, classes + 1)
-        # What is left out must not be found by its being few either: the next smallest class joins it.
+        # The class of missing texts must be large enough, too: otherwise the next smallest class joins it.
         while _few(classes, ends, edge_k).any():
             sizes = np.bincount(classes)
             sizes[[0, *np.flatnonzero(sizes == 0)]] = rows + 1

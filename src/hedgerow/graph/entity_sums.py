@@ -8,7 +8,7 @@ Cost       O(edges log edges); AVG over an uncertain number of edges takes some 
 An entity with the value x on a node with n edges that count adds n x. In a group of k nodes the k values (0 for
 entities that do not count) are dealt to the k nodes in any order, so the least sum pairs the smallest values with the
 largest numbers of edges, the greatest one pairs equal ranks. Where the other end has a condition too, n lies between
-the edges that count for sure and those that may: positive values take the former and negative ones the latter for the
+the edges that count certainly and those that may: positive values take the former and negative ones the latter for the
 least sum. And no more edges count than COUNT(*) says, each with one of the values.
 """
 
@@ -180,7 +180,7 @@ def largest_at_ends(ends: EndValues) -> Extent:
     if not may.any():
         return Extent(None, None, None)
     upper, lower = int(ends.values[may].max()), int(ends.values[may].min())
-    # The largest values can be dealt to the nodes without an edge that counts for sure; the others are there.
+    # The largest values can be dealt to the nodes without an edge that counts certainly; the others are there.
     empty = np.bincount(side.node_groups[low == 0], minlength=groups)
     forced = near.counts - empty
     owners, inside = side.entity_groups[near.entities], ends.inside

@@ -1,4 +1,4 @@
-"""Graphs of other libraries: networkx, igraph, scipy.sparse, data frames; in with all that they hold, and out again.
+"""Convert graphs from and to other libraries: networkx, igraph, scipy.sparse, data frames.
 
 Data of edges become columns of edges. Weights that are all 1 say nothing, and no column is made of them.
 """

@@ -68,10 +68,10 @@ def group_graph(
 
 
 def check_no_structure(graph: BipartiteGraph) -> None:
-    """Refuse a column that follows each entity's number of edges, or grows or falls with it: it would undo the masking.
+    """Refuse a column that is a monotone function of the degrees: it would undo the masking.
 
-    Numbers count, and texts that are numbers. Other columns that follow from the edges cannot be told from attributes;
-    the guarantee says that they must not be there.
+    This covers numbers, and texts that are numbers. Other columns that follow from the edges cannot be recognized; the
+    guarantee says that there must be none.
     """
     for side, table, key, degrees in (
         ("left", graph.left, graph.left_key, graph.by_left.degrees),
@@ -92,7 +92,7 @@ def check_no_structure(graph: BipartiteGraph) -> None:
                 continue
             raise SchemaError(
                 f"The column '{name}' of the {side} table is each entity's number of edges, or grows or falls with it, "
-                f"which tells the nodes of a group apart. Leave it out: 'degree' can be asked of the release."
+                f"which distinguishes the nodes of a group. Leave it out: 'degree' can be asked of the release."
             )
 
 
@@ -135,7 +135,7 @@ def _free_name(table: pa.Table) -> str:
 
 
 def _edges(left: NDArray[np.int32], right: NDArray[np.int32], graph: BipartiteGraph, keys: Keys) -> pa.Table:
-    """Sort the masked edges: the order of a sorted list of secret numbers says nothing; repetitions are shuffled."""
+    """Sort the masked edges: the order of a sorted list of secret numbers reveals nothing; repetitions are shuffled."""
     if graph.values is None:
         return _pairs(*_ascending(graph, left, right))
     packed = (left.astype(np.int64)[graph.left_ends] << 32) | right[graph.right_ends]

@@ -8,8 +8,8 @@ proportion to the papers written so far; the others are new, co-authors of the f
 the first.
 
 Purchases: households differ in how much they buy and products in how popular they are, both heavy-tailed. A household's
-`segment` goes with how much it buys, and families buy children's products more often: columns that depend on the links,
-as real ones do.
+`segment` is correlated with how much it buys, and families buy children's products more often: columns depend on the
+links, as real ones do.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def _write_papers(
                 author = _suggest(draws[slot], ends, start, slot, latest, known)
                 author = _another(author, ends, start, slot, written, known, most)
             if author == -1:
-                # Everybody known is on this paper already: a new author comes before her turn.
+                # All known authors are on this paper already: take the next new author early.
                 early += 1
                 author = known
             if author == len(written):

@@ -175,6 +175,7 @@ def _copy(
     new_offsets: NDArray[np.int64],
     new_neighbours: NDArray[np.int32],
 ) -> None:
+    """Copy the neighbours of each node of the queue to consecutive places."""
     for place in range(len(queue)):
         start, new_start = offsets[queue[place]], new_offsets[place]
         for edge in range(new_offsets[place + 1] - new_start):

@@ -1,9 +1,9 @@
-"""A grouped graph: what leaves of a bipartite graph, and nothing else.
+"""The class `GroupedGraph`: what is published of a bipartite graph, and nothing else.
 
 Both entity tables, with the group of each entity; the edges on masked node numbers; and the group of each node. Which
-node of a group is which entity of that group is the secret. There is no way back to the graph from it.
+node of a group is which entity of that group is the secret. It has no reference to the original graph.
 
-`ask`, `verify` and `save` are the front door to the modules that follow; they import them when called.
+`ask`, `verify` and `save` call modules that come later on the path of data; they import them when called.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class GroupedGraph(PublishedGraph):
         """Answer a question over `left`, `right`, `edges` or paths with bounds that hold.
 
         One aggregate gives a `GraphAnswer`; several, arithmetic and GROUP BY a table as `sql` of a release of a table.
-        `estimate` "learned" adds a guess that takes into account how conditions go with degrees.
+        `estimate="learned"` adds an estimate that takes into account how conditions are correlated with degrees.
         """
         from hedgerow.graph.ask import ask
 

@@ -1,4 +1,4 @@
-"""Nodes with so many links that nobody on the other side can be grouped: what becomes of them, and what that costs.
+"""Hubs, nodes with so many links that the other side cannot be grouped: how they are handled, and what that costs.
 
 Source     own
 Guarantee  what is left has no node that alone forbids groups of k and l; nothing is published of a hub but, on request,
@@ -7,13 +7,13 @@ Guarantee  what is left has no node that alone forbids groups of k and l; nothin
 Cost       O(edges)
 
 The neighbours of one node must all be in different groups, so a product that three quarters of all households buy
-allows no groups of two households. Counting tells which nodes forbid k or l. Without them the greedy search may still
-fail, so rounds of growing tightness set aside what comes next to it.
+allows no groups of two households. Counting finds the nodes that forbid k or l. Without them the greedy search may
+still fail, so further rounds set aside nodes with fewer and fewer links.
 
 Instead, the neighbours of hubs may have smaller groups. Of n nodes, d of which share a neighbour, at most n / d can be
-in a group with each of the d. So a node whose busiest neighbour has d links is promised min(k, n / (slack d)) nodes, at
-least one, and one end of every link must be in a group of full size: that keeps the chance of every link at one of
-min(k, l). See docs/methods/safe_grouping.md.
+in a group with each of the d. So a node whose neighbour of largest degree has d links is promised min(k, n / (slack d))
+nodes, at least one, and one end of every link must be in a group of full size: that keeps the probability of every link
+at one of min(k, l). See docs/methods/safe_grouping.md.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def _free_name(table: pa.Table) -> str:
 def set_hubs_aside(graph: BipartiteGraph, k: int, l: int, tightness: int) -> tuple[BipartiteGraph, Hubs]:  # noqa: E741
     """Return the graph without its hubs, and these; with a tightness of 0 nothing is one.
 
-    At 1 a hub is who has so many neighbours that these could not be in different groups; at 2 who has half as many, and
-    so on.
+    At 1 a hub is a node with so many neighbours that these could not be in different groups; at 2 one with half as
+    many, and so on.
     """
     sizes = graph.left.num_rows, graph.right.num_rows
     hubs = np.zeros(sizes[0], np.bool_), np.zeros(sizes[1], np.bool_)

@@ -1,28 +1,28 @@
-"""An estimate of a number of edges that takes into account how conditions go with degrees and with each other.
+"""Estimate a number of edges from the correlation of conditions with degrees and with each other.
 
 Source     own: a binomial regression between groups, and a covariance between groups; `query.learned` does the like for
            tables
 Guarantee  none beyond the bounds, which the estimate never leaves; it is computed from the release alone
 Cost       O(edges log edges), and some dozens of passes over the nodes of both sides
 
-`expected` takes every assignment as equally likely. But groups tell: their nodes have degrees, and their entities
-satisfy the condition or not. If the groups with more busy nodes have more selected entities, busy entities are likelier
-selected. The grouping looks at structure and coins only, so given its nodes a group's number of selected entities is a
-sum of independent draws with chances of the nodes, logistic in the logarithm of the degree, its square and its cube,
-and in the share of the edges that lead to selected entities of the other side, as far as degrees tell that; the
-coefficients are fitted by Fisher scoring with a weak prior. A node's chance is then that of a draw in which its group
-has its number.
+`expected` treats every assignment as equally likely. But a release shows the degrees of a group's nodes and how many of
+its entities satisfy the condition. If groups with higher degrees have more selected entities, entities of high degree
+are likelier selected. The grouping depends on structure and random numbers only, so given its nodes a group's number of
+selected entities is a sum of independent draws. Their probabilities are logistic in the logarithm of the degree, its
+square and its cube, and in the share of the edges that lead to selected entities of the other side, as far as degrees
+predict it. The coefficients are fitted by Fisher scoring with a weak prior. A node's probability is then conditioned on
+the number of selected entities in its group.
 
-Where both sides have conditions these may go together beyond degrees: families buy what is for children. Let r be what
-an entity's being selected exceeds its chance by, and R the sum of r in its group, which is known. The R of the groups
-at both ends of an edge multiply to r r' of its own ends, and to products with people who are in these groups by chance,
-which are nothing on average. So the sum of R R' over edges estimates that of r r', whatever the conditions have to do
-with each other. `_own_share` puts right what is not by chance. What is found is taken by the share that exceeds its
-noise.
+Conditions on both sides may be correlated beyond degrees: families buy what is for children. Let r be the residual of
+an entity (1 if selected, else 0, minus its probability) and R the sum of r over its group, which is known. For an edge,
+R R' of the groups at its ends is r r' of its own ends plus products with members who are in these groups by chance,
+whose mean is zero. So the sum of R R' over edges estimates the sum of r r', however the conditions are correlated.
+`_own_share` corrects for members who are not there by chance. The estimate is shrunk by the share of it that exceeds
+its noise.
 
-The standard error is that of the coefficients, by the delta method, of the draws inside groups, of the sum of R R',
-whose terms go together by the groups of either side (two-way clusters), and what a model without cubes and shares
-differs by.
+The standard error combines that of the coefficients (delta method), of the draws inside groups, of the sum of R R'
+(two-way clusters: terms are correlated within the groups of either side), and the difference to the model without
+cubes and shares.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _own_share(one: _LinkModel, other: _LinkModel) -> float:
 
 
 class _LinkModel:
-    """Chances that the nodes of one side are selected, as a logistic function of their degrees; `nodes` end edges."""
+    """Probabilities that the nodes of one side are selected, logistic in their degrees; `nodes` are ends of edges."""
 
     def __init__(self, near: Selected, nodes: NDArray[np.int32], features: Sequence[Floats]) -> None:
         self.near, self.nodes = near, nodes

@@ -1,16 +1,16 @@
-"""What follows from links that somebody has learned.
+"""What an attacker infers from links that are already known.
 
 Source     [Zhang 2008], definition 4.2.1 and theorem 7; own: exact posteriors by enumeration
-Guarantee  where `is_complete`, every certain link is counted and every chance is exact: shares of all assignments that
-           fit the release and the learned links. Elsewhere what is called certain is so, and there may be more
+Guarantee  if `is_complete`, every certain link is counted and every probability is exact: shares of all assignments
+           that fit the release and the learned links. Otherwise the counts are lower bounds
 Cost       the number of ways in which the learned entities can be placed, at most `MOST_PLACES`, times the edges of
            their groups
 
 A learned link puts its two entities on the ends of an edge between their groups. Learned links that share a group
 constrain each other; those that do not are independent. So learned entities fall into components, and the placements
 of each are listed by backtracking. Everybody else of a group is on one of the nodes that are left, each equally likely,
-and there are as many ways for each placement, so all placements are equally likely. From these follow the chance of a
-link between two learned entities, between a learned one and another, and between two others.
+and there are as many ways for each placement, so all placements are equally likely. From these follow the probability
+of a link between two learned entities, between a learned one and another, and between two others.
 
 Groups of the others shrink by at most one for each link, so entities of which nothing was learned keep hiding among
 k - r and l - r.
@@ -33,7 +33,7 @@ from hedgerow.graph.attack import group_pairs
 from hedgerow.graph.grouped import GroupedGraph, Side
 
 MOST_PLACES = 20_000
-"""Placements of a component's entities up to which its chances are exact."""
+"""Placements of a component's entities up to which its probabilities are exact."""
 
 _MOST_STEPS = 500_000
 _MOST_ENTITIES = 200
@@ -47,10 +47,10 @@ Entity = tuple[int, int]
 class LearnedLinks:
     """How many entities were found, which other links became certain, and what is left to hide in.
 
-    `inferred` counts certain links that were not learned, whoever they join. No link between two entities of which
-    nothing was learned has a greater chance than `surest`; `promised` is what the release allows them. `exposed` is the
-    greatest chance below 1 of any other link of an entity of which a link was learned. Where `is_complete` is false,
-    `inferred` and `exposed` are at least what is said, and `surest` is at most that.
+    `inferred` counts certain links that were not learned, between any entities. No link between two entities of which
+    nothing was learned has a greater probability than `surest`; `promised` is what the release allows them. `exposed`
+    is the greatest probability below 1 of any other link of an entity of which a link was learned. Where `is_complete`
+    is false, `inferred` and `exposed` are at least what is said, and `surest` is at most that.
     """
 
     learned: int
@@ -173,7 +173,7 @@ class _Component:
 
 
 class _Known:
-    """Placements of all learned entities, and the chances that follow."""
+    """Placements of all learned entities, and the probabilities that follow."""
 
     def __init__(self, release: GroupedGraph, pairs: list[Pair], candidates: _Candidates) -> None:
         self.release, self.pairs = release, set(pairs)
@@ -235,7 +235,7 @@ class _Known:
         yield from between.items()
 
     def _chance(self, x: int, v: int | None, y: int, w: int | None) -> Fraction:
-        """The chance that v is on node x and w on node y; None is somebody of whom nothing was learned.
+        """The probability that v is on node x and w on node y; None is somebody of whom nothing was learned.
 
         Components are independent, so their shares of placements multiply.
         """
@@ -277,7 +277,7 @@ class _Known:
         return len(certain - self.pairs), exposed, self._limit()
 
     def _limit(self) -> Fraction:
-        """Bound the chance of a link once learned entities are out of their groups, wherever they are.
+        """Bound the probability of a link once learned entities are out of their groups, wherever they are.
 
         Given where they are, the others of two groups with k and l nodes left are joined by at most min(c, k, l) edges;
         an average over the places that are possible is no greater than the greatest of them.

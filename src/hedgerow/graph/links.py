@@ -19,8 +19,8 @@ mean of x, and the trace of both covariances through M. Between two groups M is 
 u t (c (1 - 1/k) (1 - 1/l) + c (c - 1) / (k l)) to the trace. See docs/methods/graph_queries.md.
 
 Paths: start and end share a neighbour, so they lie in different groups: which entity the one is says nothing about the
-other, and the chances multiply. The nodes that are reached do not have this: paths to one end may start in one group,
-so COUNT(DISTINCT end) has bounds but no expectation in closed form.
+other, and the probabilities multiply. The nodes that are reached do not have this: paths to one end may start in one
+group, so COUNT(DISTINCT end) has bounds but no expectation in closed form.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def smallest_sums(values: Ints, sizes: Ints, counts: Ints) -> Ints:
 
 
 class _ByGroup(NamedTuple):
-    """For each group of the near side: the fewest and the most edges of any choice, and their far ends' chances.
+    """For each group of the near side: the fewest and the most edges of any choice, and their far ends' probabilities.
 
     `scatter` is the variance of the group against the mean of the far side, `single` that of its edges one by one.
     """
@@ -116,7 +116,7 @@ class _NearSide(NamedTuple):
 
 
 class _FarEnds(NamedTuple):
-    """The code of each far node, and for each code its counts with the chance that they give."""
+    """The code of each far node, and for each code its counts with the probability that they give."""
 
     codes: Codes
     shares: NDArray[np.int32]
@@ -195,6 +195,7 @@ def _visit(
 
 @kernel
 def _add_smallest(values: Ints, offsets: Ints, counts: Ints, scratch: Ints, sums: Ints) -> None:
+    """Write the sum of the `counts[g]` smallest values of each group."""
     for group in range(len(counts)):
         inside = values[offsets[group] : offsets[group + 1]]
         sums[group] = _smallest_sum(inside, len(inside), counts[group], scratch)

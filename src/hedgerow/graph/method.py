@@ -7,8 +7,8 @@ Guarantee  for any two entities at most one of max(k, l) of the assignments that
 Cost       near O(edges), and a sort of the edges
 
 An entry holds a keyed hash of the graph with its k and l. The hash covers the keys of both sides and all edges, in no
-order: the same graph from another file is the same graph. A graph with one edge changed is another one; the owner has
-to know.
+order: the same graph from another file is the same graph. A graph with one edge changed has another hash and is not
+recognized.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class SafeGrouping:
 
         `ledger` names the owner's file of what was published before: a second release of the same graph is refused
         unless `again` asks for it, and (k, 1) beside (1, l) is always refused. A `seed` makes the release reproducible,
-        which undoes it for whoever learns the seed.
+        which undoes it for anyone who learns the seed.
         """
         progress = progress_or_notebook(progress)
         if ledger is not None:
@@ -122,7 +122,7 @@ class SafeGrouping:
             release = replace(release, tables={**release.tables, **aside.tables(keys)})
         progress("auditing", 0.8)
         release.verify()
-        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        # Raising from a progress callback here leaves no ledger entry: after recording no progress is reported.
         progress("done", 1.0)
         if ledger is not None:
             return replace(release, receipt=record_graph(ledger, graph, *found.least, again=again))
@@ -186,7 +186,7 @@ def check_unpublished(ledger: Ledger, graph: BipartiteGraph, k: int, l: int, *, 
 
 
 def record_graph(path: Place, graph: BipartiteGraph, k: int, l: int, *, again: bool = False) -> Receipt:  # noqa: E741
-    """Write a release into the ledger; look again, since others may have published meanwhile."""
+    """Write a release into the ledger; check again, since others may have published meanwhile."""
     opened = Ledger.open(path)
     with lock(opened.path):
         ledger = Ledger.open(path)

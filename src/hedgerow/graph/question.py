@@ -1,4 +1,4 @@
-"""Text to a question about a grouped graph.
+"""Parse a question about a grouped graph.
 
     SELECT keys, count(*) | count(DISTINCT left) | sum|avg|min|max(column | degree | links(condition)), ...
     FROM left | right | edges [JOIN left ... JOIN right ...] | left_paths | right_paths
@@ -6,8 +6,8 @@
     GROUP BY columns ... HAVING ... ORDER BY ... LIMIT ...
 
 The statement is read by `query/sql/graph_statement`, with the strict reader of table questions, and bound like one.
-This module says what may be asked over which part of a graph, and parts conditions by ends. FILTER and CASE WHEN c THEN
-x END inside an aggregate are conditions of that aggregate.
+This module says what may be asked over which part of a graph, and divides conditions by ends. FILTER and CASE WHEN c
+THEN x END inside an aggregate are conditions of that aggregate.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _TRUE = Truth(True)
 
 
 @dataclass(frozen=True)
-class Where:
+class EndCondition:
     """What a question asks of one end: of its entity, and of its node."""
 
     entities: Predicate = field(default=_TRUE)
@@ -77,18 +77,17 @@ class GraphAggregate:
     function: str
     argument: str
     end: str
-    wheres: Mapping[str, Where]
+    wheres: Mapping[str, EndCondition]
     edges: Predicate = field(default=_TRUE)
     value: Expression | None = None
-    far: Where = field(default=Where())
+    far: EndCondition = field(default=EndCondition())
 
 
 @dataclass(frozen=True)
 class GraphQuestion:
     """A question that fits a graph: its source, its aggregates by name, and the end and the kind of each key.
 
-    `places` tells for each GROUP BY column the end that it is of, and whether it is about the entity, the node or the
-    edge.
+    `places` has for each GROUP BY column its end, and whether it is about the entity, the node or the edge.
     """
 
     source: str
@@ -139,7 +138,7 @@ class _GraphReader:
         return bound
 
     def _occurs(self, given: Sequence[Predicate], failure: Predicate) -> bool:
-        """Tell whether an entity, node or edge may satisfy conditions; those on anything else may be satisfied."""
+        """Return whether an entity, node or edge may satisfy conditions; those on anything else may be satisfied."""
         unsure = {f"edges.{name}" for name in interval_columns(self.release)}
         if columns_of(failure) & unsure:
             return False  # expressions of intervals are refused anyway
@@ -181,7 +180,11 @@ class _GraphReader:
         )
 
     def _aggregate(
-        self, item: Aggregate, bound: Bound, where: tuple[dict[str, Where], Predicate], inner: Mapping[str, Where]
+        self,
+        item: Aggregate,
+        bound: Bound,
+        where: tuple[dict[str, EndCondition], Predicate],
+        inner: Mapping[str, EndCondition],
     ) -> GraphAggregate:
         """Say what an aggregate is about."""
         function, value, folded = _unfold_case(item, bound)
@@ -207,7 +210,7 @@ class _GraphReader:
             return GraphAggregate("count", "*", first, wheres, edges)
         return GraphAggregate(function, "degree" if kind == "nodes" else "column", end, wheres, edges, value)
 
-    def _distinct(self, value: Expression, wheres: dict[str, Where], edges: Predicate) -> GraphAggregate:
+    def _distinct(self, value: Expression, wheres: dict[str, EndCondition], edges: Predicate) -> GraphAggregate:
         """COUNT(DISTINCT end), by the name of the end or of its key."""
         name = value.name if isinstance(value, Column) else ""
         for end, side in ENDS[self.source].items():
@@ -224,18 +227,18 @@ class _GraphReader:
             f"over {self.source} ask count(*) or {ends}; the number of different values cannot be bounded here"
         )
 
-    def _part(self, condition: Predicate) -> tuple[dict[str, Where], Predicate]:
+    def _part(self, condition: Predicate) -> tuple[dict[str, EndCondition], Predicate]:
         """Part a condition by ends, and by what is asked of edges."""
-        wheres = {end: Where() for end in ENDS[self.source]}
+        wheres = {end: EndCondition() for end in ENDS[self.source]}
         edges: Predicate = _TRUE
         for part in _conjuncts(condition):
             end, kind = self._place(part)
             if kind == "edges":
                 edges = _both(edges, part)
             elif kind == "nodes":
-                wheres[end] = Where(wheres[end].entities, _both(wheres[end].nodes, part))
+                wheres[end] = EndCondition(wheres[end].entities, _both(wheres[end].nodes, part))
             else:
-                wheres[end] = Where(_both(wheres[end].entities, part), wheres[end].nodes)
+                wheres[end] = EndCondition(_both(wheres[end].entities, part), wheres[end].nodes)
         return wheres, edges
 
     def _place(self, part: Predicate | Expression) -> tuple[str, str]:

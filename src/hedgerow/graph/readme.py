@@ -1,4 +1,4 @@
-"""The page inside a graph's bundle, for the person who receives it and has never heard of hedgerow.
+"""The README of a graph's bundle, for a recipient who does not know hedgerow.
 
 Guarantee  every block runs as it stands in the bundle's folder, and its bounds are those of hedgerow (tested:
            tests/graph/test_readme.py)

@@ -1,4 +1,4 @@
-"""Safe groupings of both sides of a graph, where no two nodes of a group share a neighbour; or which sizes would work.
+"""Find safe groupings of both sides of a graph (no two nodes of a group share a neighbour), or the sizes that work.
 
 Source     [Zhang 2008], sections 4.4.2 and 4.4.5
 Guarantee  every group is safe and has at least k nodes, or Infeasible is raised; `check_possible` refuses only what no
@@ -61,7 +61,7 @@ def safe_grouping(
 
 @dataclass
 class Patience:
-    """How long a refusal may take: a few times the first attempt, at least two seconds a part; and who hears of it.
+    """How long a refusal may take: a few times the first attempt, at least two seconds a part; with progress reports.
 
     `name` is what the size is called: k on the left, l on the right.
     """
@@ -141,7 +141,7 @@ def largest_found(
     keys: Keys = system_keys,
     patience: Patience | None = None,
 ) -> Largest:
-    """Search by halving for the largest size that one try in some order reaches; 1 always works."""
+    """Bisect for the largest size that one attempt in some order reaches; 1 always works."""
     low, high, best = 1, largest_possible(opposite) + 1, SEARCHED[0]
     high = high if below is None else min(high, below)
     patience = Patience() if patience is None else patience.renew()

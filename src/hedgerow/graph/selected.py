@@ -51,7 +51,7 @@ class Selected:
 
     @cached_property
     def chances(self) -> NDArray[np.float64]:
-        """For each node the chance that it is selected; 0 where its degree does not fit."""
+        """For each node the probability that it is selected; 0 where its degree does not fit."""
         return np.where(self.nodes, (self.counts / self.sizes)[self.side.node_groups], 0.0)
 
     @property

@@ -1,14 +1,14 @@
-"""Graphs read as transactions: baskets (left) of items (right), and somebody who knows some items of a basket.
+"""Graphs as transactions: baskets (left) of items (right), and an attacker who knows some items of a basket.
 
 Source     [Terrovitis 2008] (k^m-anonymity of set-valued data); own: what the same knowledge finds in a grouped graph
 Guarantee  `km_violations` counts every combination of up to m items of some basket that fewer than k baskets have;
            `item_attack` counts nodes exactly for the baskets that it tries
 Cost       the number of combinations of up to m items of a basket, at most `MOST_COMBINATIONS`
 
-A table of transactions is k^m-anonymous if whoever knows up to m items of a basket finds at least k baskets that have
-them. A safe grouping does not promise that: items are hidden too, so it promises something else against the same
-person. Who knows that somebody's basket holds items w1, ..., wm knows their groups; candidates are the nodes with edges
-into these groups, and, knowing the person, those of the person's group.
+A table of transactions is k^m-anonymous if an attacker who knows up to m items of a basket finds at least k baskets
+that have them. A safe grouping does not promise that, but it also hides items. An attacker who knows that a person's
+basket holds items w1, ..., wm knows their groups; candidates are the nodes with edges into these groups and, if the
+attacker knows the person, those of the person's group.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ def _baskets(graph: Adjacency) -> list[list[int]]:
 
 @dataclass(frozen=True)
 class ItemAttack:
-    """What somebody who knows m items of a basket finds in a release, over the `tried` baskets.
+    """What an attacker who knows m items of a basket finds in a release, over the `tried` baskets.
 
     `unique` of them have a combination that no other basket has, in the plain graph: the person is found there.
     `found` are found in the release by somebody who knows whose basket it is, `found_blind` by somebody who does not;
-    `chance` and `chance_blind` are the mean chances of a guess among the candidates.
+    `chance` and `chance_blind` are the mean probabilities of a guess among the candidates.
     """
 
     m: int

@@ -6,7 +6,7 @@ Guarantee  the true answer lies between the bounds; with conditions on entities 
 Cost       O(edges log edges); AVG with an uncertain number of edges takes some dozens of such passes
 
 Each pair of joined nodes has a number between `low` and `high`: the sum of what its edges carry. Seen from one side,
-a group of k nodes with a selected entities chooses a nodes. A pair whose far end is selected for sure counts with its
+a group of k nodes with a selected entities chooses a nodes. A pair whose far end is selected certainly counts with its
 node; one whose far end may be selected counts where that lowers the sum. So the least sum is at least that of the a
 smallest nodes of each group. Two things are added. Between groups i and j with C pairs at least a + b + C - k - l of
 them count, which costs their smallest positive parts. And at most b of them count: where nodes would use more, the b
@@ -42,7 +42,7 @@ class WeightedPairs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EdgeNumbers:
-    """Edges one by one: their nodes, the interval of their number, and which are counted for sure."""
+    """Edges one by one: their nodes, the interval of their number, and which are counted certainly."""
 
     left: Ints
     right: Ints
@@ -52,7 +52,7 @@ class EdgeNumbers:
 
     @property
     def is_certain(self) -> bool:
-        """Whether each edge counts for sure, with one number."""
+        """Whether each edge counts certainly, with one number."""
         return bool(self.must.all()) and (self.low is self.high or np.array_equal(self.low, self.high))
 
     def pairs(self, scale: int = 1, shift: int = 0) -> WeightedPairs:
@@ -214,7 +214,7 @@ def largest_of_edges(left: Selected, right: Selected, edges: EdgeNumbers) -> Ext
         none = np.iinfo(np.int64).min
         best = np.full(len(near.side.node_groups), none)
         np.maximum.at(best, v[sure], edges.low[sure])
-        # Whoever selects a nodes of a group takes at least its a-th smallest.
+        # The largest of any a nodes of a group is at least its a-th smallest.
         order = np.lexsort((best, near.side.node_groups))
         chosen = np.cumsum(near.sizes) - near.sizes + near.counts - 1
         reached = best[order][chosen[near.counts > 0]]

@@ -1,1 +1,1 @@
-"""Posteriors of an informed attacker: what somebody who knows how values are distributed concludes from a group."""
+"""Posterior probabilities that an attacker who knows how values are distributed computes from a group."""

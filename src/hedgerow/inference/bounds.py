@@ -18,13 +18,13 @@ Guarantee  an interval that holds p with the stated confidence (normal approxima
 Cost       O(samples N D) for N rows and D distinct values
 Deviates   not in the paper, which adds up all worlds; a promise is never based on a sample
 
-How likely a combination of values exists in a group whose columns were shuffled apart.
+The probability that a combination of values exists in a group whose columns were shuffled separately.
 
 Source     [Li 2015], lemma 1
 Guarantee  exact: every arrangement of each column is equally likely, independently of the others
 Cost       O(d n^2) fractions for d columns and a value that occurs n times
-Deviates   the printed product of shares is the chance of one given row, not of the group: 2/25 instead of 2/5 for a
-           value that one of five rows has and one that two have
+Deviates   the printed product of shares is the probability of one given row, not of the group: 2/25 instead of 2/5 for
+           a value that one of five rows has and one that two have
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from hedgerow.randomness import Keys, system_keys
 def least_suppressed(
     counts: NDArray[np.int64], rows: int, r: Fraction, *, most: int, lost: NDArray[np.int64] | int = 0
 ) -> NDArray[np.int64]:
-    """How many rows of each value no r-robust partition can publish, once above `most` in all not further.
+    """The least rows of each value that every r-robust partition suppresses; stops counting above `most` in total.
 
     The p of a group add up to the occurrences of a value: it fills at most 1/r of the group, and of all groups. `lost`
     are rows of each value that are known to be left out.
@@ -71,7 +71,7 @@ def delta_max(rows: int, r: Fraction | int, f_max: Fraction | float) -> Fraction
 
 
 def printed_bound_holds(f: NDArray[np.float64], r: Fraction | int, *, occurrences: int = 1) -> bool:
-    """Tell whether a group satisfies the paper's condition for one value x, r replaced by c*r for c occurrences."""
+    """Return whether a group satisfies the paper's condition for one value x, r replaced by c*r for c occurrences."""
     if occurrences == 0:
         return True
     widest = float(delta_max(len(f), r * occurrences, float(f.max())))
@@ -118,7 +118,7 @@ def by_pairs(f: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.fl
             for x in range(values):
                 other = second if x == where else best
                 if other == 0.0:
-                    other = f[v, x] / f[u, x]  # the only value: an exchange changes nothing
+                    other = f[v, x] / f[u, x]  # a group with one value: an exchange changes nothing
                 shares[x] += min(1.0, f[v, x] / (f[u, x] * other))
         for x in range(values):
             bound[u, x] = min(1.0, counts[x] / shares[x])
@@ -170,7 +170,7 @@ def _estimate(mass: NDArray[np.float64], drawn: NDArray[np.int32], bound: NDArra
 def draw_worlds(
     weights: NDArray[np.float64], counts: NDArray[np.int64], uniform: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    """Deal the values row after row; return the log of each world's weight over its chance, and the worlds."""
+    """Deal the values row after row; return the log of each world's weight over its probability, and the worlds."""
     samples, rows = uniform.shape
     values = len(counts)
     logs, drawn = np.zeros(samples), np.zeros((samples, rows), np.int32)
@@ -198,7 +198,7 @@ def draw_worlds(
 
 
 def presence(counts: Sequence[int], rows: int) -> Fraction:
-    """The chance that one of `rows` rows has all of several values, of which `counts` rows have each."""
+    """The probability that one of `rows` rows has all of several values, of which `counts` rows have each."""
     _check(counts, rows)
     chances = {counts[0]: Fraction(1)}
     for count in counts[1:]:
@@ -207,7 +207,7 @@ def presence(counts: Sequence[int], rows: int) -> Fraction:
 
 
 def presence_at_most(counts: Sequence[int], rows: int) -> Fraction:
-    """A bound on the chance: the mean number of rows that have all of the values, at most 1."""
+    """A bound on the probability: the mean number of rows that have all of the values, at most 1."""
     _check(counts, rows)
     return min(Fraction(1), Fraction(math.prod(counts), rows ** (len(counts) - 1)))
 

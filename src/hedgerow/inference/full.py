@@ -1,4 +1,4 @@
-"""How likely each row of a group has each value, to an adversary who knows the odds of all values.
+"""The probability that each row of a group has each value, for an adversary who knows the odds of all values.
 
 Source     [Wong 2009], section 3: shares of possible worlds, which are permanents
 Guarantee  exact up to rounding (all terms positive) where the program has at most `MOST_STATES` states
@@ -6,8 +6,8 @@ Cost       O(S D) for S states and D kinds: S = product of (count + 1) over the 
            signatures of the group, whichever is smaller; at most 2^N for N rows
 Deviates   the paper adds up possible worlds, of which there are exponentially many
 
-Things of one side (rows by signature, or values) are dealt one after the other to the kinds of the other side. A state
-tells how many of each kind are used, so its sum tells how many things were dealt: all steps share one array.
+Items of one side (rows by signature, or values) are assigned one after the other to the kinds of the other side. A
+state counts how many of each kind are used, so its sum is the number of assigned items: all steps share one array.
 
 For the two values x and not x ([Wong 2009], section 3) p(u) = o_u e_{c-1}(o without u) / e_c(o) over the odds o of the
 group's rows, c of which have x: relative error below `relative_error`, O(N c) time and O(c sqrt N) memory for a group
@@ -289,7 +289,7 @@ def balance(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArr
             share = 0.0
             for s in range(kinds):
                 share += scaled[s, y] * rows[s]
-            if share == 0.0:  # nobody could have y, yet somebody has: nobody more than another
+            if share == 0.0:  # the group has y although no row can have it: all rows are equally likely
                 scaled[:, y] = 1.0 / rows.sum()
             else:
                 scaled[:, y] /= share

@@ -1,4 +1,4 @@
-"""What an adversary knows: how likely each sensitive value is for everyone who matches a signature.
+"""What an adversary knows: the probability of each sensitive value for everyone who matches a signature.
 
 Source     [Wong 2009], section 2: distributions based on quasi-identifiers
 Guarantee  probabilities are ratios of whole numbers, so a threshold on them is decided exactly
@@ -14,8 +14,8 @@ Estimate an adversary's knowledge from a table: the shares of the sensitive valu
 Source     [Wong 2009], section 2; attribute sets with large samples as in its section 5
 Guarantee  every signature listed has at least `support` rows; rows of rarer signatures share one distribution
 Cost       one sort of n keys per attribute set
-Deviates   shares are drawn towards those of the whole table by `smoothing` rows' worth: a share of 0 against a positive
-           one could never be hidden in any group, and nobody knows an exact 0 from a sample
+Deviates   shares are smoothed towards those of the whole table by `smoothing` pseudo-rows: a share of 0 against a
+           positive one could never be hidden in any group, and a sample cannot show an exact 0
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _probability(number: object) -> Fraction:
 
 def _mean(rows: Sequence[Sequence[Fraction]]) -> list[Fraction]:
     means = [sum(column, Fraction(0)) / len(rows) for column in zip(*rows, strict=True)]
-    # Only a stand-in for people of whom nothing is known: nine digits keep it within whole numbers of 64 bits.
+    # Only for people of whom nothing is known: nine digits keep it within 64-bit integers.
     return [Fraction(int(mean * 10**9), 10**9) for mean in means]
 
 
@@ -278,7 +278,7 @@ class Alphabet:
     def encode(self, columns: pa.Table) -> dict[str, NDArray[np.int64]]:
         """Code every attribute of the alphabet."""
         if absent := [name for name in self.domains if name not in columns.column_names]:
-            raise SchemaError(f"The knowledge speaks of '{absent[0]}', which is not among the quasi-identifiers.")
+            raise SchemaError(f"The knowledge names '{absent[0]}', which is not among the quasi-identifiers.")
         return {name: self.codes(name, columns.column(name).combine_chunks()) for name in self.domains}
 
     def keys(self, codes: Mapping[str, NDArray[np.int64]], attributes: Sequence[str]) -> NDArray[np.int64]:
@@ -359,7 +359,7 @@ class KnowledgeEstimate:
 
 
 def _extend(known: set[tuple[str, ...]], quasi: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Sets of one attribute more of which every part is known: a set has no more rows in common than its parts."""
+    """Sets of one attribute more, all of whose subsets are well-filled: a set has no more rows than its parts."""
     place = {name: number for number, name in enumerate(quasi)}
     for shorter in sorted(known, key=lambda names: [place[name] for name in names]):
         for last in quasi[place[shorter[-1]] + 1 if shorter else 0 :]:
@@ -395,7 +395,7 @@ def _estimate(
         )
     counts = np.bincount(place * shape[1] + values, minlength=shape[0] * shape[1]).reshape(shape)
     if counts[-1].sum() < support:
-        counts[-1] = overall  # too few people are left to know anything of them in particular
+        counts[-1] = overall  # too few people are left to estimate anything about them
     weights, totals = _smooth(counts, overall, smoothing)
     return Distribution(attributes, found[common], weights, totals)
 

@@ -1,4 +1,4 @@
-"""r-robustness: whoever knows how values are distributed gives nobody a protected value with probability above 1/r.
+"""r-robustness: probability at most 1/r of a protected value, for an attacker who knows how values are distributed.
 
 Source     [Wong 2009], definition 1, by the possible worlds of its section 3
 Guarantee  p(t:x) <= 1/r for every row t, every protected set of values x and every attribute set that is known
@@ -87,7 +87,7 @@ class Posteriors:
 
     @property
     def is_exact(self) -> bool:
-        """Tell whether every p was computed, none estimated."""
+        """Return whether every p was computed, none estimated."""
         return self.sampled == 0
 
 

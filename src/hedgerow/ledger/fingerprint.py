@@ -5,9 +5,11 @@ Guarantee  without the 128-bit key the hashes look random: nobody can test wheth
            with it anybody can
 Cost       one pass over the codes of each column, one keyed hash a distinct value and one a row
 
-A value is hashed as text: whole numbers alike whether they came as integers, floats or decimals, dates alike whether
-or not they carry midnight. Each column has a key of its own, made from its name. A row is the keyed hash of the sum of
-its values' hashes, so the order of the columns does not matter; the outer hash hides that sums add up.
+A value is hashed as text: numbers alike whether they came as integers, floats or decimals, dates alike whether or not
+they carry midnight, texts alike in either of Unicode's forms and with signs that nobody sees (as `verify.names` trims
+them), for another program may have written the file. Each column has a key of its own, made from its name. A row is the
+keyed hash of the sum of its values' hashes, so the order of the columns does not matter; the outer hash hides that sums
+add up.
 
 Messages of the same number of words are hashed together, so that every step is one operation on whole arrays.
 """
@@ -16,11 +18,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from hedgerow.verify.names import in_form
 
 if TYPE_CHECKING:
     from hedgerow.table import Table
@@ -37,11 +42,11 @@ class RowHashes(Protocol):
     num_rows: int
 
     def is_key(self, column: str, key: bytes) -> bool:
-        """Tell whether a column tells all rows apart."""
+        """Return whether a column tells all rows apart."""
         ...
 
     def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
-        """The rows' hashes in ascending order, which tells nothing about the order of the rows."""
+        """The rows' hashes in ascending order, which reveals nothing about the order of the rows."""
         ...
 
     def mark(self, key: bytes) -> str:
@@ -62,7 +67,7 @@ class Hashes:
         self._values = {} if values is None else values
 
     def is_key(self, column: str, key: bytes) -> bool:
-        """Tell whether a column tells all rows apart, none of them without a value."""
+        """Return whether a column tells all rows apart, none of them without a value."""
         return len(self.table.encode(column).domain) == self.num_rows
 
     def rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
@@ -81,7 +86,7 @@ class Hashes:
         return self._values[name, key]
 
     def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
-        """The same in ascending order, which tells nothing about the order of the rows."""
+        """The same in ascending order, which reveals nothing about the order of the rows."""
         return np.sort(self.rows(columns, key))
 
     def mark(self, key: bytes) -> str:
@@ -151,11 +156,18 @@ def _texts(domain: pa.Array) -> pa.Array:
     if pa.types.is_floating(kind):
         return _whole_as_integers(domain)
     if pa.types.is_decimal(kind):
-        return pa.array([_plain(str(value)) for value in domain.to_pylist()], pa.string())
+        return pa.array([_decimal_text(value) for value in domain.to_pylist()], pa.string())
     if pa.types.is_timestamp(kind):
         midnight = " 00:00:00.000000"
         return pa.array([text.removesuffix(midnight) for text in domain.cast(pa.string()).to_pylist()], pa.string())
-    return domain.cast(pa.string())
+    return in_form(domain) if pa.types.is_string(kind) else domain.cast(pa.string())
+
+
+def _decimal_text(value: Decimal) -> str:
+    """A decimal as `_whole_as_integers` writes the float that prints it, where there is one, else with all digits."""
+    near = repr(float(value))
+    is_short_whole = abs(value) < 2**63 and value == int(value)
+    return _plain(near if Decimal(near) == value and not is_short_whole else format(value, "f"))
 
 
 def _whole_as_integers(domain: pa.Array) -> pa.Array:

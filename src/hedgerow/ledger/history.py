@@ -1,4 +1,4 @@
-"""What a ledger tells about the past: how releases of one table differ, and what is to be done to take one back."""
+"""The history of a ledger: how releases of one table differ, and how to withdraw one."""
 
 from __future__ import annotations
 

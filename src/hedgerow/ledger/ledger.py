@@ -3,16 +3,16 @@
 Guarantee  a table that shares a recognizable row with an earlier release is refused unless the owner asks for it
 Cost       a keyed hash of each row, and a search of each row among those of every earlier release
 
-Two independent releases of the same rows can be intersected: whoever is in both hides only among the values that both
-allow. A ledger holds, for each release, keyed hashes of its rows: by the first identifier that tells all rows apart
-(by all of them, if none does), and by the quasi-identifiers. Rows and columns in another order, other file types, more
+Two independent releases of the same rows can be intersected: a person in both has one of the values that both allow. A
+ledger holds, for each release, keyed hashes of its rows: by the first identifier that is unique in every row (by all of
+them, if none is), and by the quasi-identifiers. Rows and columns in another order, other file types, more
 columns, rows that came or went: a row is recognized as long as the columns of one of the two are there, and otherwise
 not. Where identifiers can be compared they decide; without them two people with the same quasi-identifiers look like
 one, so the refusal names the columns.
 
-Without the key nothing can be tested: the hashes alone are random numbers. Whoever reads the ledger file has the key
-and can test whether somebody whose columns they know was published, when, and in an m-invariant series with which
-signature, which the releases show as well; not who has which sensitive value. Keep it with the tables; it is no part
+Without the key nothing can be tested: the hashes alone are random numbers. With the ledger file, which has the key, one
+can test whether a person whose columns one knows was published, when, and in an m-invariant series with which
+signature, which the releases show as well; not who has which sensitive value. Keep it with the tables; it is not part
 of a release.
 
 What the owner remembers between m-invariant releases: which signature each published person has.
@@ -21,12 +21,11 @@ Source     [Xiao 2007]
 Cost       8 bytes a person that was ever published
 
 The file holds keyed hashes of people and, for each signature, its sensitive values, which were published with it. It
-does not hold who has which value. People are remembered after they left, so that whoever comes back keeps the
-signature.
+does not hold who has which value. People who left are remembered, so that they keep their signature if they return.
 
-A release on its way into the ledger is checked before work begins, recorded before anything leaves, then confirmed: one
-that was saved is in the ledger, wherever its maker was killed; one that is in the ledger and not confirmed may have
-left or not, and counts as if it had. Of two releases of the same rows that are made at the same time the second to
+A release is checked before work begins, recorded before it is returned, and confirmed when it is saved. So every saved
+release is in the ledger, even if the process was killed; one that is recorded but not confirmed may have been saved or
+not, and counts as published. Of two releases of the same rows that are made at the same time the second to
 finish is refused.
 """
 
@@ -93,7 +92,7 @@ class Ledger:
     def open(cls, path: str | os.PathLike[str]) -> Ledger:
         """Read a ledger, or begin one where there is no file yet; nothing is written before the first release."""
         place = as_path(path)
-        require_outside_bundles(place)  # whoever is given the bundle would be given the secret key
+        require_outside_bundles(place)  # the recipient of the bundle would get the secret key
         return cls(place, read_contents(place))
 
     def __reduce__(self) -> str:
@@ -111,7 +110,16 @@ class Ledger:
         return self.contents.entries
 
     def overlaps(self, source: object) -> list[Overlap]:
-        """Tell which earlier releases hold rows of this table."""
+        """Return which earlier releases hold rows of this table.
+
+        >>> import tempfile, hedgerow as hr
+        >>> table = {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release = hr.Anatomy(l=2).publish(
+        ...         table, hr.Schema(quasi="age", sensitive="pay"), ledger=f"{folder}/ledger.json")
+        ...     [found.rows for found in hr.Ledger.open(f"{folder}/ledger.json").overlaps(table)]
+        [4]
+        """
         return self._overlaps(_hashes(source))
 
     def check(self, source: object, *, again: bool = False, series: str | None = None) -> None:
@@ -124,7 +132,7 @@ class Ledger:
             refuse(self._overlaps(hashes, series), hashes.num_rows)
 
     def forget(self, ids: Iterable[str]) -> Ledger:
-        """Take releases out of the ledger, for those that never left."""
+        """Remove releases from the ledger that were never handed out."""
         wanted = set(ids)
         with lock(self.path):
             now = Ledger.open(self.path)
@@ -195,7 +203,7 @@ def _names(names: tuple[str, ...]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Memory:
+class SeriesMemory:
     """Person `persons[i]` (a keyed hash, ascending) has signature `owners[i]`.
 
     Signature s is the set of values `values[offsets[s]:offsets[s + 1]]`.
@@ -208,22 +216,22 @@ class Memory:
 
 
 @dataclass(frozen=True, eq=False)
-class Remembered:
-    """A memory as it was read, and what tells whether the file is still the same."""
+class StoredMemory:
+    """A memory as it was read, and a checksum to notice changes of the file."""
 
-    memory: Memory | None = None
+    memory: SeriesMemory | None = None
     sha256: str = ""
 
 
-def read_memory(path: Path, series: str) -> Remembered:
+def read_memory(path: Path, series: str) -> StoredMemory:
     """Read what is remembered of a series; nothing, if this is its first release."""
     file = _file(path, series)
     if not file.exists():
-        return Remembered()
+        return StoredMemory()
     try:
         content = file.read_bytes()
         table = pq.read_table(pa.BufferReader(content))
-        return Remembered(_decode(table), hashlib.sha256(content).hexdigest())
+        return StoredMemory(_decode(table), hashlib.sha256(content).hexdigest())
     except (OSError, pa.ArrowException, KeyError):
         raise BundleError(
             f"The memory of earlier releases beside the ledger '{path.name}' cannot be read; restore it from a copy, "
@@ -231,7 +239,7 @@ def read_memory(path: Path, series: str) -> Remembered:
         ) from None
 
 
-def write_memory(path: Path, series: str, memory: Memory, before: Remembered) -> None:
+def write_memory(path: Path, series: str, memory: SeriesMemory, before: StoredMemory) -> None:
     """Replace what is remembered, unless another release did so since it was read; hold the lock."""
     if read_memory(path, series).sha256 != before.sha256:
         raise BundleError("Another release of this series was recorded meanwhile; publish again, after it.")
@@ -244,7 +252,7 @@ def _file(path: Path, series: str) -> Path:
     return folder_of(path) / f"{MEMORY}{series}.parquet"
 
 
-def _encode(memory: Memory) -> pa.Table:
+def _encode(memory: SeriesMemory) -> pa.Table:
     """One row per signature: its values and the people who have it."""
     order = np.argsort(memory.owners, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(memory.owners, minlength=len(memory.offsets) - 1)))
@@ -253,13 +261,13 @@ def _encode(memory: Memory) -> pa.Table:
     return pa.table({"values": values, "persons": persons})
 
 
-def _decode(table: pa.Table) -> Memory:
+def _decode(table: pa.Table) -> SeriesMemory:
     values, persons = (table.column(name).combine_chunks() for name in ("values", "persons"))
     hashes = persons.flatten().to_numpy()
     owners = np.repeat(np.arange(len(persons), dtype=np.int32), persons.value_lengths().to_numpy())
     order = np.argsort(hashes)
     offsets = np.append(0, np.cumsum(values.value_lengths().to_numpy()))
-    return Memory(hashes[order], owners[order], offsets, values.flatten())
+    return SeriesMemory(hashes[order], owners[order], offsets, values.flatten())
 
 
 @dataclass(frozen=True)
@@ -279,7 +287,7 @@ class Receipt:
             )
 
     def withdraw(self) -> None:
-        """Take the release back, if nothing left."""
+        """Remove the entry of a release that was not saved."""
         Ledger.open(self.path).forget([self.id])
 
 
@@ -297,8 +305,8 @@ class PendingEntry:
     again: bool
     ledger: Ledger
     series: str | None = None
-    before: Remembered = field(default_factory=Remembered)
-    memory: Memory | None = None
+    before: StoredMemory = field(default_factory=StoredMemory)
+    memory: SeriesMemory | None = None
 
     @classmethod
     def open(cls, ledger: Ledger, hashes: RowHashes, schema: Schema, *, again: bool, series: bool) -> PendingEntry:
@@ -352,7 +360,7 @@ class PendingEntry:
 
 
 def identity(hashes: RowHashes, schema: Schema, key: bytes) -> tuple[str, ...]:
-    """The columns that tell people apart: the first identifier that does so alone, all of them, or quasi-identifiers.
+    """The columns that identify people: the first identifier that is unique, all identifiers, or quasi-identifiers.
 
     Columns that are dropped often have the role identifier, too; a change in one of those must not make a stranger of
     anybody.

@@ -1,8 +1,8 @@
 """The file of a ledger: a secret key and entries, replaced whole, by one writer at a time.
 
 Guarantee  a reader sees the whole old or the whole new ledger; what was kept before a crash is kept after it
-           two writers wait for each other; only the owner of the files may read them (on Windows: whoever may read
-           the folder that they lie in)
+           two writers wait for each other; only the owner of the files may read them (on Windows: everybody who may
+           read their folder)
 
 Beside `ledger.json` stands the folder `ledger.json.rows` with the hashes, and an empty lock file, which the operating
 system frees when its holder dies.
@@ -81,7 +81,7 @@ _FORMAT = "hedgerow-ledger/1"
 
 
 class Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the file says. Whoever reads the key can test guesses; keep the file where the tables are kept."""
+    """The contents of the file. The key allows testing guesses; keep the file where the tables are kept."""
 
     key: str
     entries: tuple[Entry, ...] = ()
@@ -153,7 +153,7 @@ def read_hashes(path: Path, mark: Mark) -> NDArray[np.uint64]:
         digest.update(piece.tobytes())
     if digest.hexdigest() != mark.sha256:
         raise BundleError(
-            f"The hashes beside the ledger '{path.name}' are missing or damaged, so it cannot tell what was published; "
+            f"The hashes beside the ledger '{path.name}' are missing or damaged, so what was published is unknown; "
             "restore the folder from a copy, or forget the release if it never left."
         )
     return found

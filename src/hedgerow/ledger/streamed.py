@@ -45,7 +45,7 @@ class StreamedHashes:
         self._made: dict[tuple[tuple[str, ...], bytes], NDArray[np.uint64]] = {}
 
     def is_key(self, column: str, key: bytes) -> bool:
-        """Tell whether a column is a key: no value missing and none twice."""
+        """Return whether a column is a key: no value missing and none twice."""
         if column in self._keys:
             return self._keys[column]
         rows = self.sorted_rows((column,), key)

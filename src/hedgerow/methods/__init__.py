@@ -1,4 +1,4 @@
-"""The names people know: a criterion, a partition and a form composed, audited, returned or raised."""
+"""Methods by their usual names: each combines a criterion, a partition and a form, and audits its release."""
 
 from __future__ import annotations
 

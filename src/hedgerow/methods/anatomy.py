@@ -1,10 +1,10 @@
-"""Anatomy: quasi-identifiers as they are in one table, sensitive values of the same groups in another.
+"""Anatomy: unchanged quasi-identifiers in one table, sensitive values of the same groups in another.
 
 Source     [Xiao 2006], with the criterion of [Li 2015]
 Guarantee  no sensitive value fills more than 1/l of a group
 Cost       O(n) with grouping "blind", O(n log n) with "near"
 
-Permutation anonymization: every column shuffled on its own inside groups of near rows.
+Permutation anonymization: every column shuffled separately inside groups of similar rows.
 
 Source     [Li 2015], sections 2 and 3
 Guarantee  no sensitive value fills more than 1/l of a group; combinations of quasi-identifiers are not shown to exist
@@ -61,10 +61,10 @@ class Anatomy(_Diverse):
     `grouping` says what the groups look at:
 
     - "blind", the default: sensitive values and secret random numbers alone, as Anatomy does, so that knowing the
-      algorithm does not help anybody; bounds are wide (84 % of the truth on ACS, 6 % near), but narrower than the truth
-    - "near": rows of a group are near each other, which makes answers several times more precise; whoever knows the
-      algorithm can learn from where it stopped dividing, and the guarantee says so
-    - "ncp": the preprocessing of permutation anonymization, which is near in another way
+      algorithm does not help an attacker; bounds are wide (84 % of the truth on ACS, against 6 % with "near")
+    - "near": rows of a group are near each other, which makes answers several times more precise; an attacker who knows
+      the algorithm can learn from where it stopped dividing, and the guarantee says so
+    - "ncp": the preprocessing of permutation anonymization, another way to group similar rows
 
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row; without it
     each column is shuffled on its own. `form` may be "scattered" or "permuted" instead of "separated".
@@ -105,9 +105,9 @@ class PermutationAnonymization(_Diverse):
     - "near", the default: divided at medians of quasi-identifiers; loses least information, and the paper's own
       preprocessing looks at the same things
     - "ncp": the paper's preprocessing: each row to the side that it widens least
-    - "blind": sensitive values and secret random numbers alone, so that knowing the algorithm does not help anybody; it
-      is not the default because quasi-identifiers are shuffled, too: bounds are 223 % of the truth on ACS, 7 % near,
-      and a guess is 26 % off, 1 % near (docs/choosing.md)
+    - "blind": sensitive values and secret random numbers alone, so that knowing the algorithm does not help an
+      attacker. It is not the default because quasi-identifiers are shuffled, too: on ACS bounds are 223 % of the truth
+      (7 % with "near"), and expected answers are 26 % off (1 % with "near"; docs/choosing.md)
 
     Several sensitive columns are each protected. `together` keeps a person's sensitive values in one row.
     """

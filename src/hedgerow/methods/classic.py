@@ -155,7 +155,7 @@ def require_groups(
     criteria: Sequence[Criterion],
     rows: NDArray[np.int64] | None = None,
 ) -> None:
-    """Refuse the whole table if one group misses a criterion: dropping or merging it would tell about its values.
+    """Refuse the whole table if one group misses a criterion: dropping or merging it would reveal its values.
 
     With `rows` each entry stands for so many rows.
     """

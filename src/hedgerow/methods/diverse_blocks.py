@@ -1,4 +1,4 @@
-"""Blocks of groups that look at sensitive values alone: rows are dealt to blocks in turn, in the order of their values.
+"""Blocks for groupings that use sensitive values only: rows are dealt to blocks in turn, in the order of their values.
 
 Source     own; the dealing in turn is that of [Li 2015], section 3, with blocks of its groups in the place of groups
 Guarantee  with m rows for each group, no value, and no neighbourhood of values that at most 1/m of all rows lie in, has
@@ -49,7 +49,7 @@ def deal_in_turn(counts: Counts, column: str, *, m: int, most: int, keys: Keys) 
 
 
 def deal_ranks(counts: Counts, column: str, *, window: int, most: int, keys: Keys) -> tuple[Placing, int]:
-    """Deal rows to blocks so that ranks inside a block tell ranks in the table; and the window inside of blocks.
+    """Deal rows to blocks so that near ranks in a block are near in the table; also return the window inside of blocks.
 
     Of every B neighbouring ranks each of the B blocks gets one at random, so that rows whose ranks in a block are w
     apart have ranks at most B w + B - 1 apart in the table. Where the window is too narrow for that, blocks are runs of
@@ -158,7 +158,7 @@ def _are_diverse(l: int, counts: Sequence[Counts]) -> bool:  # noqa: E741
 
 
 def deal_rows(counted: CountedTable, *, keys: Keys) -> Placing:
-    """Deal rows to blocks at random, looking at nothing: for methods that replace values row by row."""
+    """Deal rows to blocks at random, whatever their values: for methods that replace values row by row."""
     rows = counted.rows.published
     blocks = -(-rows // counted.engine.block_rows)
     sizes = np.full(blocks, rows // blocks) + (np.arange(blocks) < rows % blocks)

@@ -1,11 +1,11 @@
-"""What each method would promise and cost on a table: points of promise against width of bounds and loss, one by one.
+"""Try methods and settings on a table: what each would promise, how wide its bounds are, and what it loses.
 
 Source     own; the questions are those of `utility.random_questions`, the loss is that of `utility.measures`
 Guarantee  none; measures for the owner. Nothing is published and nothing is recorded
 Cost       one release and its questions per setting, of a random sample of the rows
 
-`frontier` is a generator: whoever shows points as they come also stops it, by closing it or by `cancelled`, which is
-asked between the steps of a method as well. A point tells about the table, not about a cell: parameters and figures.
+`frontier` is a generator. It is stopped by closing it or by `cancelled`, which is also asked between the steps of a
+method. A point holds parameters and measures of the table, never a cell.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from hedgerow.utility.compare import outcomes_of, questions_for, scores_by_aggre
 from hedgerow.utility.measures import generalization_loss
 from hedgerow.utility.random_questions import RandomQuestion, Workload
 from hedgerow.utility.risk import attribute_risk
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -62,9 +63,9 @@ class FrontierPoint:
     `likeliest` is the largest share that one value has in a group, `least_range` the least range of a group's numbers.
     `width` is the median width of bounds relative to the expected answer, of averages where the sensitive column has
     numbers and of counts where not; `count_width` is that of counts. `loss` is the mean share of its domain that a
-    quasi-identifier's box covers (0: published as it is; None: columns are shuffled apart). `resists` says that knowing
-    the algorithm tells nothing more, `shows_people` that a published row has a person's quasi-identifiers. Figures are
-    None where they do not apply.
+    quasi-identifier's box covers (0: published unchanged; None: columns are shuffled separately). `resists` says that
+    knowing the algorithm reveals nothing more, `shows_people` that a published row has a person's quasi-identifiers.
+    Figures are None where they do not apply.
     """
 
     setting: Setting
@@ -89,7 +90,7 @@ class FrontierPoint:
 
 
 class _Cancelled(Exception):
-    """Somebody does not want to wait any longer."""
+    """The caller cancelled the search."""
 
 
 def frontier(
@@ -195,7 +196,7 @@ def _middle(line: Line, counts: Any) -> Fraction:
 
 
 def _round_down(number: Fraction) -> Fraction:
-    """A number of one digit that is not larger: an advice is easily remembered."""
+    """Round down to one significant digit, which is easy to remember."""
     if number <= 0:
         return Fraction(0)
     scale = Fraction(10) ** int(np.floor(np.log10(float(number))))
@@ -263,7 +264,7 @@ def _disclosure(release: Release) -> tuple[float | None, float | None]:
     if not release.form.lists_true_values:
         return None, None
     name = release.columns.sensitive[0]
-    values = next(one for one in release.tables.values() if name in one.column_names)
+    values = tables_with(release.tables, name)[0]
     groups, column = values.column(release.group_column).to_numpy(), values.column(name)
     worst = attribute_risk(name, groups, column).worst
     line = _line(column.combine_chunks().drop_null(), name)
@@ -297,10 +298,10 @@ def _width(point: FrontierPoint) -> float:
 
 
 def recommend(points: Sequence[FrontierPoint], *, chance: float = 0.5) -> Recommendation | None:
-    """Choose the narrowest answers among settings of which no group gives a value more than `chance`.
+    """Choose the narrowest answers among settings in which no value has more than the share `chance` of a group.
 
-    A setting that resists whoever knows the algorithm comes first. Where no setting stays below the chance, the one
-    with the least likely value is chosen. None where every setting was refused.
+    Settings that resist an attacker who knows the algorithm come first. If no setting stays below `chance`, the one
+    with the smallest such share is chosen. None if every setting was refused.
     """
     usable = [point for point in points if not point.refusal and point.likeliest is not None]
     if not usable:
@@ -323,18 +324,19 @@ def _chance(point: FrontierPoint) -> float:
 
 def _about_width(chosen: FrontierPoint, safe: Sequence[FrontierPoint]) -> Iterator[str]:
     if chosen.width is not None:
-        kind = "those that resist whoever knows the algorithm" if chosen.resists else "those that keep it"
+        kind = "those that resist an attacker who knows the algorithm" if chosen.resists else "those that keep it"
         yield f"its bounds are the narrowest of {kind}: {chosen.width:.1%} of the answer for half of the questions"
     narrower = [point for point in safe if not point.resists and _width(point) < _PAYS * _width(chosen)]
     if chosen.resists and narrower:
         best = min(narrower, key=_width)
         yield (
-            f"{best.setting} has bounds of {best.width:.1%}, but whoever knows the algorithm can learn from its groups"
+            f"{best.setting} has bounds of {best.width:.1%}, but an attacker who knows the algorithm can learn from "
+            "its groups"
         )
 
 
 def _about_people(chosen: FrontierPoint, safe: Sequence[FrontierPoint]) -> Iterator[str]:
-    """Permuted quasi-identifiers show who is in the table; boxes blur that."""
+    """Say whether the release shows who is in the table: unchanged quasi-identifiers do, boxes hardly."""
     boxes = [point for point in safe if point.has_boxes]
     if chosen.shows_people and boxes:
         best = min(boxes, key=lambda point: (_width(point), point.loss or 0))
@@ -358,7 +360,7 @@ def _about_refining(points: Sequence[FrontierPoint]) -> Iterator[str]:
         before, after = min(paying, key=lambda pair: _width(pair[1]) / _width(pair[0]))
         yield (
             f"refine='quasi' pays: {after.setting} brings bounds from {_width(before):.1%} to {_width(after):.1%}; "
-            "whoever knows the algorithm can learn from where it stopped dividing"
+            "an attacker who knows the algorithm can learn from where it stopped dividing"
         )
 
 

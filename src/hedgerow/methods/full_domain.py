@@ -2,8 +2,8 @@
 
 Source     [Samarati 2001]; lattice searches after [LeFevre 2005] and [Kohlmayer 2012]
 Guarantee  every group satisfies every criterion asked for; at most the stated share of rows is suppressed. Which
-           levels are best depends on quasi-identifiers and, beyond k, on sensitive values; whoever knows the algorithm
-           can learn from that
+           levels are best depends on quasi-identifiers and, beyond k, on sensitive values; an attacker who knows the
+           algorithm can learn from that
 Cost       one pass over the distinct combinations of quasi-identifiers per combination of levels that is checked
 """
 
@@ -50,9 +50,9 @@ class FullDomain(Classic):
     groups fail; none by default, since a suppressed row is known to be unusual.
 
     `blind` chooses the levels, and the rows that are suppressed, by numbers of rows alone, and refuses a table of which
-    some group then misses a criterion: knowing the algorithm helps nobody. On Adult (occupation, five columns, k = 10,
-    50, 100 and l = 2, 3, 4) it gave the same levels and loss as without in 4 of 9 settings and refused 5; with 2 % of
-    the rows suppressed it refused 8 of 9. So it is worth asking for and off by default.
+    some group then misses a criterion: knowing the algorithm does not help an attacker. On Adult (occupation, five
+    columns, k = 10, 50, 100 and l = 2, 3, 4) it gave the same levels and loss as without in 4 of 9 settings and refused
+    5; with 2 % of the rows suppressed it refused 8 of 9. So it is worth asking for and off by default.
     """
 
     suppression: Number = 0
@@ -115,7 +115,7 @@ class FullDomain(Classic):
     ) -> ExploredLattice:
         """Look at every combination of levels: which ones keep the promise, what each loses, which is chosen.
 
-        For the owner: what fails and what does not tells about the table.
+        For the owner only: which levels fail reveals something about the table.
         """
         from hedgerow.partition.full_domain import explore
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes, Ints
 from hedgerow.ledger import PendingEntry
 from hedgerow.ledger.fingerprint import pieces
-from hedgerow.ledger.ledger import Memory
+from hedgerow.ledger.ledger import SeriesMemory
 from hedgerow.ledger.streamed import StreamedHashes
 from hedgerow.methods.recording import BatchHasher
 from hedgerow.methods.scaled import pack_blocks
@@ -73,7 +73,7 @@ def known_people(counted: CountedTable, pending: PendingEntry | None) -> tuple[K
 
 
 def count_doubles(pending: PendingEntry | None) -> int:
-    """How many rows cannot be told from another row."""
+    """How many rows equal another row in the columns that identify people."""
     if pending is None:
         return 0
     assert isinstance(pending.hashes, StreamedHashes), "a table in blocks is read in batches"
@@ -191,8 +191,8 @@ def _block(
 
 
 def with_newcomers(
-    before: Memory | None, signatures: Signatures, domain: pa.Array, handed: Sequence[Mapping[str, NDArray[Any]]]
-) -> Memory:
+    before: SeriesMemory | None, signatures: Signatures, domain: pa.Array, handed: Sequence[Mapping[str, NDArray[Any]]]
+) -> SeriesMemory:
     """What the next release has to know: everybody who was ever published, and the newcomers of all blocks."""
     pairs = [(one["persons"], one["owners"]) for one in handed]
     if before is not None:
@@ -200,4 +200,4 @@ def with_newcomers(
     persons = np.concatenate([one[0] for one in pairs])
     order = np.argsort(persons)
     owners = np.concatenate([one[1] for one in pairs])[order]
-    return Memory(persons[order], owners, signatures.offsets, domain.take(pa.array(signatures.members)))
+    return SeriesMemory(persons[order], owners, signatures.offsets, domain.take(pa.array(signatures.members)))

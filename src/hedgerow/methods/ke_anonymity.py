@@ -52,12 +52,12 @@ class KEAnonymity(Method):
     - "max": least largest range, so that no answer is very bad; groups do not overlap
     - "max_overlap": the same with overlapping groups, exact and slower
     - "count": most groups
-    - "random": the baseline, which looks at nothing
+    - "random": the baseline, which optimises nothing
 
     `refine` "quasi" divides the groups further by quasi-identifiers as long as the parts keep the promise. Where there
     are far more rows than distinct values, questions with conditions get much tighter bounds; but then the grouping
-    looks at quasi-identifiers while it tests sensitive values, and whoever knows the algorithm can learn from where it
-    stopped. The guarantee says so. It is off by default.
+    looks at quasi-identifiers while it tests sensitive values, and an attacker who knows the algorithm can learn from
+    where it stopped. The guarantee says so. It is off by default.
 
     `l` caps how likely any value is: none fills more than 1/`l` of a group. k distinct values say nothing about how
     often each occurs, so a column that is mostly one value needs it. With "sum" the total range is the least of all

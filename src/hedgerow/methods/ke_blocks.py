@@ -33,7 +33,7 @@ _MOST_DRAWN = 1 << 24
 _TRIES = 3
 
 Holds = Callable[[NDArray[np.int32], NDArray[np.int64]], bool]
-"""Tell whether a group of so many rows of these values keeps the promise."""
+"""Return whether a group of so many rows of these values keeps the promise."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""m-invariance: a table that changes is published again and again, and nobody learns from putting releases together.
+"""m-invariance: a changing table is published repeatedly, and combining its releases reveals no more than one.
 
 Source     [Xiao 2007]
 Guarantee  nobody's sensitive value has a probability above 1/m, whichever releases of the series are put together
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Codes
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError, counted
-from hedgerow.ledger.ledger import Memory
+from hedgerow.ledger.ledger import SeriesMemory
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import check_grouping, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import (
-    Invariant,
+    InvariantGroups,
     Signatures,
     check_survivors,
     fill_buckets,
@@ -46,10 +46,10 @@ GROUPINGS = ("blind", "near")
 
 @dataclass(frozen=True)
 class MInvariant(Method):
-    """Releases of a changing table that may be put together: each person stays among the same `m` or more values.
+    """Releases of a changing table that may be combined: each person's group always has the same `m` or more values.
 
     Publish every version under one ledger, `publish(table, schema, ledger="ledger.json")`: it remembers who has which
-    signature. People are recognized by the first identifier that tells all rows apart; if none does, by all of them,
+    signature. People are recognized by the first identifier that is unique in every row; if none is, by all of them,
     and without any by the quasi-identifiers.
 
     Where people left, counterfeit values fill the gaps; at most the share `fakes` of the published values may be
@@ -57,7 +57,7 @@ class MInvariant(Method):
 
     `grouping` "blind", the default, looks at sensitive values and secret random numbers alone. "near" is closer to the
     paper: newcomers fill gaps first, which needs fewer counterfeits, and people of a group are near each other, which
-    makes answers more precise; whoever knows the algorithm can work back from both, and the guarantee says so.
+    makes answers more precise; an attacker who knows the algorithm can learn from both, and the guarantee says so.
     """
 
     m: int
@@ -127,7 +127,7 @@ class MInvariant(Method):
             )
 
     def _make_release(
-        self, prepared: Prepared, column: str, domain: pa.Array, found: Invariant, *, is_padded: bool
+        self, prepared: Prepared, column: str, domain: pa.Array, found: InvariantGroups, *, is_padded: bool
     ) -> Release:
         from hedgerow.release.forms import PADDED, SEPARATED
         from hedgerow.release.forms.padded import publish_padded
@@ -156,7 +156,7 @@ class MInvariant(Method):
             kind=prepared.table.kind,
         )
 
-    def _guarantee(self, column: str, found: Invariant) -> Guarantee:
+    def _guarantee(self, column: str, found: InvariantGroups) -> Guarantee:
         return Guarantee(
             criterion="m_invariance",
             parameters={"m": int(self.m), "counterfeits": len(found.fake_codes)},
@@ -169,7 +169,7 @@ class _Series:
     """The rows of a release in terms of the series: codes in the domain of all releases, and earlier signatures."""
 
     persons: NDArray[np.uint64]
-    before: Memory | None
+    before: SeriesMemory | None
     domain: pa.Array
     codes: NDArray[np.int32]
     known: NDArray[np.int32]
@@ -191,11 +191,11 @@ class _Series:
         known = np.where(before.persons[places] == persons, before.owners[places], np.int32(-1))
         return _Series(persons, before, domain, new[now.codes], known, signatures)
 
-    def check(self, found: Invariant) -> None:
+    def check(self, found: InvariantGroups) -> None:
         """The owner's check: everybody kept the signature; nobody else can check it."""
         _check_kept(found, self.codes, self.known, self.signatures)
 
-    def memory(self, found: Invariant) -> Memory:
+    def memory(self, found: InvariantGroups) -> SeriesMemory:
         """What the next release has to know: everybody who was ever published, newcomers included."""
         new = self.known < 0
         gone = self.before.persons if self.before is not None else np.empty(0, np.uint64)
@@ -203,7 +203,7 @@ class _Series:
         persons = np.concatenate((gone, self.persons[new]))
         order = np.argsort(persons)
         values = self.domain.take(pa.array(found.signatures.members))
-        return Memory(
+        return SeriesMemory(
             persons[order], np.concatenate((owners, found.owners[new]))[order], found.signatures.offsets, values
         )
 
@@ -249,7 +249,7 @@ class _BlockSeries:
 
 def _remember(
     pending: PendingEntry | None,
-    remembered: Callable[[Sequence[Mapping[str, NDArray[Any]]]], Memory],
+    remembered: Callable[[Sequence[Mapping[str, NDArray[Any]]]], SeriesMemory],
     handed: Sequence[Mapping[str, NDArray[Any]]],
 ) -> None:
     if pending is not None:
@@ -261,7 +261,7 @@ def _all_counterfeits(fakes: int, blocks: Sequence[Guarantee]) -> Guarantee:
     return replace(blocks[0], parameters={**blocks[0].parameters, "counterfeits": fakes})
 
 
-def _check_kept(found: Invariant, codes: Codes, known: Codes, signatures: Signatures) -> None:
+def _check_kept(found: InvariantGroups, codes: Codes, known: Codes, signatures: Signatures) -> None:
     """Raise BrokenPromise unless everybody who had a signature is in a group that publishes exactly it."""
     groups = np.concatenate((found.labels, found.fake_groups)).astype(np.int64)
     shown = np.concatenate((codes, found.fake_codes)).astype(np.int64)
@@ -269,7 +269,7 @@ def _check_kept(found: Invariant, codes: Codes, known: Codes, signatures: Signat
     check_signatures(found.labels.astype(np.int64), known.astype(np.int64), groups, shown, offsets, members)
 
 
-def _in_series(before: Memory | None, now: pa.Array, column: str) -> tuple[pa.Array, Codes, Signatures]:
+def _in_series(before: SeriesMemory | None, now: pa.Array, column: str) -> tuple[pa.Array, Codes, Signatures]:
     """The values of all releases, where the table's own stand among them, and the signatures of earlier releases."""
     if before is None:
         return now, np.arange(len(now), dtype=np.int32), Signatures.none()
@@ -278,13 +278,13 @@ def _in_series(before: Memory | None, now: pa.Array, column: str) -> tuple[pa.Ar
 
 
 def _refuse_doubles(doubles: int, prepared: Prepared) -> None:
-    """Refuse rows that cannot be told apart: a person with two rows has no signature."""
+    """Refuse rows with the same identity: a person with two rows has no signature."""
     if doubles:
         by = "identifiers" if prepared.schema.identifier else "quasi-identifiers"
         raise SchemaError(
             f"{counted(doubles, 'row has', 'rows have')} the same {by} as another row, so that "
             f"people cannot be recognized in the next "
-            "release; give a column that tells them apart the role identifier."
+            "release; give a column that identifies them the role identifier."
         )
 
 

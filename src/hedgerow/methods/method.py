@@ -1,4 +1,4 @@
-"""What every method does: read, check roles, suppress what the policy says, publish, audit, return or raise."""
+"""The base class of methods: read a table, check roles, suppress rows by policy, publish, audit, return or raise."""
 
 from __future__ import annotations
 
@@ -88,7 +88,12 @@ class Method(ABC):
         as "1GB", bounds it; `reading` are options of reading, as `read_table` takes them.
 
         Randomness is the operating system's. A `seed` makes the release reproducible, which undoes its protection for
-        whoever learns the seed; such a release is stamped and not written without an explicit flag.
+        anyone who learns the seed; such a release is stamped and not written without an explicit flag.
+
+        >>> import hedgerow as hr
+        >>> table = {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}
+        >>> hr.Anatomy(l=2).publish(table, hr.Schema(quasi="age", sensitive="pay"))
+        Release(Anatomy, separated: 4 rows, 2 groups; sensitive: pay)
         """
         from hedgerow.schema import Schema
         from hedgerow.verify import verify_once
@@ -118,7 +123,7 @@ class Method(ABC):
             release = release.with_receipt(pending.receipt)
         report("auditing", 0.8)
         verify_once(release.published)
-        # Whoever stops the work by raising from here leaves no entry: after recording nothing is reported.
+        # Raising from a progress callback here leaves no ledger entry: after recording no progress is reported.
         report("done", 1.0)
         if pending is not None:
             pending.record(release)

@@ -178,7 +178,7 @@ def _nodes(prepared: Prepared, name: str, labels: NDArray[np.int32]) -> pa.Array
 
 
 def _is_same(prepared: Prepared, name: str, points: NDArray[np.float64], published: pa.Array) -> bool:
-    """Tell whether every row is published with its own value."""
+    """Return whether every row is published with its own value."""
     if name in prepared.schema.hierarchies:
         return bool(prepared.table.arrow.column(name).cast(pa.string()).combine_chunks().equals(published))
     return bool((published.to_numpy() == points).all())

@@ -1,8 +1,9 @@
-"""Mondrian: rows split at medians of quasi-identifiers as long as the criteria allow, then blurred to boxes.
+"""Mondrian: rows split at medians of quasi-identifiers as long as the criteria allow, then generalized to boxes.
 
 Source     [LeFevre 2006]
 Guarantee  every group satisfies every criterion that is asked for. Where a split stops depends on quasi-identifiers
-           and, beyond k, on sensitive values, unless it is blind; whoever knows the algorithm can learn from that
+           and, beyond k, on sensitive values, unless it is blind; an attacker who knows the algorithm can learn from
+           that
 Cost       O(n d log n)
 """
 
@@ -37,18 +38,18 @@ class Mondrian(Classic):
     Further criteria on each sensitive column, all optional: `l` with `diversity` "frequency" (the default, the
     strongest that is easily read: no value fills more than 1/l of a group), "distinct", "entropy" or "recursive" (with
     `c`); `t` with `distance` "equal", "ordered" or "hierarchical"; `alpha`; `delta`; `beta` (`enhanced` or not);
-    `presence_low` and `presence_high` for a column that tells who is a member.
+    `presence_low` and `presence_high` for a column that says who is a member.
 
     A quasi-identifier with a hierarchy is cut between the children of its nodes and published as the lowest node that
     covers its group; `relaxed` does not change its cuts.
 
     `relaxed` lets rows at a median go to either side by secret random numbers, which makes groups smaller and boxes
     overlap. `blind` cuts by quasi-identifiers and numbers of rows alone, and refuses a table of which some group then
-    misses a criterion: coarser, but knowing the algorithm helps nobody. Without it a cut is tried against the
-    sensitive values, and whoever knows the algorithm can learn from where it stopped; the guarantee says so. It is off
-    by default because it refuses where one value is frequent (hours of Adult, k = 10 and 100); where it publishes (ACS,
-    the census) groups, bounds and loss are the same (docs/choosing.md). `form`
-    publishes the same groups in another form; `together` keeps a person's sensitive values in one row.
+    misses a criterion: coarser, but knowing the algorithm does not help an attacker. Without it a cut is tried against
+    the sensitive values, and an attacker who knows the algorithm can learn from where it stopped; the guarantee says
+    so. It is off by default because it refuses where one value is frequent (hours of Adult, k = 10 and 100); where it
+    publishes (ACS, the census) groups, bounds and loss are the same (docs/choosing.md). `form` publishes the same
+    groups in another form; `together` keeps a person's sensitive values in one row.
     """
 
     relaxed: bool = False
@@ -122,6 +123,6 @@ class Mondrian(Classic):
 
 
 def _hold(criteria: Sequence[Criterion], overall: Sequence[Counts], counts: Sequence[Counts]) -> bool:
-    """Tell whether rows with so many of each value satisfy every criterion, compared with the whole table."""
+    """Return whether rows with so many of each value satisfy every criterion, compared with the whole table."""
     triples = zip(criteria, counts, overall, strict=True)
     return all(bool(criterion.holds(one_group(own, whole))[0]) for criterion, own, whole in triples)

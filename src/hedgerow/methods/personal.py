@@ -1,7 +1,7 @@
 """Personalized privacy: everybody names the node of a hierarchy inside which nothing may be learned about them.
 
 Source     [Zhang 2008], chapter 5
-Guarantee  inside the node that a person named, the probabilities that a group tells are in the ratio of the target's
+Guarantee  inside the node that a person named, the probabilities that a group implies are in the ratio of the target's
 Cost       one pass for one group; the two searches grow with the number of different wishes and nodes
 Deviates   groups are sought by four partitions and merged where that costs less; for each domain that has nothing to
            do with the others the cheapest is kept. No optimal algorithm is known
@@ -59,11 +59,11 @@ class Personal(Method):
 
     - `node_column`: the label of each person's node, or its level (0 is the value itself); its role is identifier
     - `target`: as in `TargetDistribution`, for the whole table; "uniform" by default, as in the paper
-    - `partition`: "cheapest", the default, or one of "one", "quasi", "top_down", "bottom_up". "one" tells whoever knows
-      the algorithm less, but of 1,000 people drawn from the target both gave the true value the 19 % promised, half as
-      much again to 0.3 % of them by the cheapest (Adult's occupations: 23 % by the cheapest, 21 % by one, 19 %
-      promised). It is not the default because bounds on Adult are then 232 % of the truth instead of 138 %
-      (docs/choosing.md)
+    - `partition`: "cheapest", the default, or one of "one", "quasi", "top_down", "bottom_up". "one" reveals
+      less to an attacker who knows the algorithm. For 1,000 people drawn from the target both gave the true value the
+      promised 19 % on average; "cheapest" gave half as much again to 0.3 % of them (Adult's occupations: 23 % by
+      "cheapest", 21 % by "one", 19 % promised). "one" is not the default because bounds on Adult are then 232 % of the
+      truth instead of 138 % (docs/choosing.md)
     - `consent`: the column (of role identifier) in which people agree to be published exactly; True where the publisher
       vouches for all of them. Without consent nobody's node may be a single value
     """
@@ -78,7 +78,7 @@ class Personal(Method):
     def __post_init__(self) -> None:
         check_target(self.target)
         if self.target == "source":
-            raise ParameterError("'target' must not be the table's own distribution: it would tell what it hides.")
+            raise ParameterError("'target' must not be the table's own distribution: it would reveal what it hides.")
         if self.partition not in ("cheapest", "quasi", *PARTITIONS):
             raise ParameterError(f"'partition' must be one of cheapest, quasi, {', '.join(PARTITIONS)}.")
 
@@ -292,7 +292,7 @@ def check_nodes(release: Release, groups: DisguisedGroups, nodes: NDArray[np.int
     pairs, places = distinct(owner * len(trees.parents) + groups.nodes)
     counts = Counts(pairs // len(trees.parents), pairs % len(trees.parents), np.bincount(places))
     tops = covering_nodes(counts, trees, len(sizes))[np.repeat(np.arange(len(sizes)), np.diff(groups.row_offsets))]
-    # What the target rules out below a node is nobody's secret: a group need not reach there.
+    # Values that the target rules out need not be covered by the group.
     first, last = spans(trees, trees.weights > 0)
     named = nodes[groups.rows]
     outside = int(((first[named] < first[tops]) | (last[named] > last[tops])).sum())

@@ -31,8 +31,8 @@ from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.row_groups import release_of_rows, require_protected
 from hedgerow.parameters import read_names
 from hedgerow.partition.walk.chain import sparse_rows
-from hedgerow.partition.walk.kept import Block, Kept, Settings, blocks, plan_column
 from hedgerow.partition.walk.parallel import walk_blocks
+from hedgerow.partition.walk.plan import Block, ColumnPlan, WalkSettings, blocks, plan_column
 from hedgerow.randomness import Keys
 from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.substituted import PropertyTerms
@@ -83,17 +83,17 @@ class PropertyWalk(Method):
             raise ParameterError(f"'layout' must be one of {', '.join(LAYOUTS)}.")
         self._properties()
 
-    def plan(self, source: object, schema: Schema, *, seed: int | None = None) -> tuple[Kept, ...]:
+    def plan(self, source: object, schema: Schema, *, seed: int | None = None) -> tuple[ColumnPlan, ...]:
         """Report what would be kept, a line per column when printed; nothing is walked."""
         return self._plan(self._prepare(source, schema, seed))
 
-    def _plan(self, prepared: Prepared) -> tuple[Kept, ...]:
+    def _plan(self, prepared: Prepared) -> tuple[ColumnPlan, ...]:
         names = _replaced_names(prepared, self.columns)
         require_protected("PropertyWalk", prepared, names)
         given = self._properties()
         if strange := {p.column for p in given} - set(names):
             raise ParameterError(f"A property refers to '{min(strange)}', which is not among the replaced columns.")
-        settings = Settings(_read_share(self.share), self.segment, self.layout, self.whole)
+        settings = WalkSettings(_read_share(self.share), self.segment, self.layout, self.whole)
         return tuple(_plan_column(prepared, name, given, settings) for name in names)
 
     def _properties(self) -> tuple[Property, ...]:
@@ -118,7 +118,7 @@ class PropertyWalk(Method):
 
         progress("finding properties", 0.1)
         plans = self._plan(prepared)
-        results: list[Replaced] = []
+        results: list[ReplacedColumn] = []
         for n, plan in enumerate(plans):
             share = 0.6 / len(plans)
             results.append(
@@ -160,7 +160,7 @@ class PropertyWalk(Method):
         }
 
 
-def _plan_column(prepared: Prepared, name: str, given: Sequence[Property], settings: Settings) -> Kept:
+def _plan_column(prepared: Prepared, name: str, given: Sequence[Property], settings: WalkSettings) -> ColumnPlan:
     mine = [p for p in given if p.column == name]
     domain = prepared.schema.domain(name, prepared.table)
     return plan_column(name, prepared.table.encode(name), domain, mine, settings, keys=prepared.keys)
@@ -194,7 +194,7 @@ def _is_measured(prepared: Prepared, name: str) -> bool:
     return prepared.schema.domain(name, prepared.table).kind in ("numeric", "date")
 
 
-def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping[str, Rate]) -> Guarantee:
+def _guarantee(properties: pa.Table, results: Sequence[ReplacedColumn], rates: Mapping[str, Rate]) -> Guarantee:
     numbers = properties.column("property").to_numpy()
     firsts = np.flatnonzero(np.diff(numbers, prepend=-1))
     kinds = properties.column("kind").take(pa.array(firsts)).to_pylist()
@@ -212,8 +212,8 @@ def _guarantee(properties: pa.Table, results: Sequence[Replaced], rates: Mapping
     )
 
 
-def _unchanged_codes(prepared: Prepared, results: Sequence[Replaced]) -> NDArray[np.int64] | None:
-    """One number per row for the quasi-identifiers that are published as they are; None where all were replaced."""
+def _unchanged_codes(prepared: Prepared, results: Sequence[ReplacedColumn]) -> NDArray[np.int64] | None:
+    """One number per row for the quasi-identifiers that are published unchanged; None where all were replaced."""
     replaced = {result.column for result in results}
     codes: NDArray[np.int64] | None = None
     for name in prepared.columns.quasi:
@@ -250,7 +250,7 @@ _MOST_DISTANCES = 30_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Replaced:
+class ReplacedColumn:
     """A column that was walked. `before` and `after` are ticks of the rows that have a value, `rows` says which."""
 
     column: str
@@ -268,8 +268,8 @@ class Replaced:
 
 
 def walk_column(
-    plan: Kept, rows: int, *, steps: int | str, keys: Keys, progress: Callable[[float], None] = lambda done: None
-) -> Replaced:
+    plan: ColumnPlan, rows: int, *, steps: int | str, keys: Keys, progress: Callable[[float], None] = lambda done: None
+) -> ReplacedColumn:
     """Walk a column of `rows` rows."""
     segments = plan.segments
     found = list(blocks(segments, plan.chosen, plan.relations))
@@ -277,7 +277,7 @@ def walk_column(
     ends = np.empty_like(segments.values)
     for trip in trips:
         ends[trip.block.variables] = trip.point + trip.block.base
-    return Replaced(
+    return ReplacedColumn(
         column=plan.column,
         published=_published_column(plan, ends, rows),
         terms=_terms(plan, found, _representatives(plan, keys)),
@@ -291,11 +291,11 @@ def walk_column(
 NUMBERS_ALONE = ", by the replaced numbers alone"
 
 
-def measure_attack(results: Sequence[Replaced], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
+def measure_attack(results: Sequence[ReplacedColumn], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
     """Attack the replaced columns; only rows that have a value in all of them can be linked.
 
-    `same` codes each row's quasi-identifiers that are published as they are. Whoever knows a person knows these, too,
-    so the rates are theirs; those by the replaced numbers alone stand beside them.
+    `same` codes each row's quasi-identifiers that are published unchanged. An attacker who knows a person knows these,
+    too, so the rates are theirs; those by the replaced numbers alone stand beside them.
     """
     shared = results[0].rows
     for result in results[1:]:
@@ -316,12 +316,12 @@ def measure_attack(results: Sequence[Replaced], same: NDArray[np.int64] | None, 
     return rates
 
 
-def _align(results: Sequence[Replaced], shared: NDArray[np.int64], which: str) -> NDArray[np.float64]:
+def _align(results: Sequence[ReplacedColumn], shared: NDArray[np.int64], which: str) -> NDArray[np.float64]:
     columns = [getattr(result, which)[np.searchsorted(result.rows, shared)] for result in results]
     return np.column_stack(columns).astype(float)
 
 
-def _published_column(plan: Kept, ends: NDArray[np.int64], rows: int) -> pa.Array:
+def _published_column(plan: ColumnPlan, ends: NDArray[np.int64], rows: int) -> pa.Array:
     """The column as published; rows without a value stay without one."""
     values = plan.grid.values(ends)
     place = np.zeros(rows, np.int64)
@@ -330,15 +330,15 @@ def _published_column(plan: Kept, ends: NDArray[np.int64], rows: int) -> pa.Arra
     return values.take(pa.array(place, mask=empty))
 
 
-def _representatives(plan: Kept, keys: Keys) -> NDArray[np.int64]:
-    """For each variable a row that has it, chosen at random: the first one would tell of the input's order."""
+def _representatives(plan: ColumnPlan, keys: Keys) -> NDArray[np.int64]:
+    """For each variable a row that has it, chosen at random: the first one would reveal the input's order."""
     order = np.argsort(keys(len(plan.rows)))
     chosen = np.empty(len(plan.segments.values), np.int64)
     chosen[plan.segments.variables[order]] = plan.rows[order]
     return chosen
 
 
-def _terms(plan: Kept, found: Sequence[Block], rows: NDArray[np.int64]) -> PropertyTerms:
+def _terms(plan: ColumnPlan, found: Sequence[Block], rows: NDArray[np.int64]) -> PropertyTerms:
     starts = np.cumsum([0, *(len(block.polytope.system.bounds) for block in found)])
     parts = [sparse_rows(block.polytope.system.coefficients) for block in found]
     numbers = [np.repeat(np.arange(len(part[0]) - 1), np.diff(part[0])) for part in parts]
@@ -352,7 +352,7 @@ def _terms(plan: Kept, found: Sequence[Block], rows: NDArray[np.int64]) -> Prope
     )
 
 
-def _limits(plan: Kept, block: Block) -> list[str]:
+def _limits(plan: ColumnPlan, block: Block) -> list[str]:
     """The bounds of a block's properties in the column's own terms."""
     system = block.polytope.system
     weights: list[Any] = system.coefficients.sum(axis=1).tolist()

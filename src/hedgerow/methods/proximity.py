@@ -1,4 +1,4 @@
-"""(eps,m)-anonymity: nobody's number can be placed near the true one with a probability above 1/m.
+"""(eps,m)-anonymity: nobody's number can be guessed to within a neighbourhood with a probability above 1/m.
 
 Source     [Li 2008]
 Guarantee  of each group at most 1/m of the rows lie in the private neighbourhood of any of its sensitive values
@@ -42,10 +42,10 @@ class Proximity(Method):
 
     `grouping` says what the groups look at:
 
-    - "near", the default: divided at medians of quasi-identifiers, as the paper does; precise, but whoever knows the
-      algorithm can learn from where it stopped dividing, and the guarantee says so
+    - "near", the default: divided at medians of quasi-identifiers, as the paper does; precise, but an attacker who
+      knows the algorithm can learn from where it stopped dividing, and the guarantee says so
     - "blind": sensitive values and secret random numbers alone; not the default because boxes then cover a quarter of
-      every column instead of a hundredth, and bounds are 223 % of the truth on ACS, 8 % near (docs/choosing.md)
+      every column instead of a hundredth, and bounds on ACS are 223 % of the truth instead of 8 % (docs/choosing.md)
 
     `form` is "generalized" (quasi-identifiers widened to what their group covers), "separated", "permuted" or
     "scattered".
@@ -154,5 +154,5 @@ def _one_number(prepared: Prepared) -> str:
 
 
 def _can_be_divided(reach: Reach, m: int, counts: Sequence[Counts]) -> bool:
-    """Tell whether rows with so many of each value can be divided into groups that keep the promise."""
+    """Return whether rows with so many of each value can be divided into groups that keep the promise."""
     return m * largest_cover(reach, counts[0]) <= int(counts[0].sum())

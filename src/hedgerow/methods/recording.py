@@ -3,7 +3,7 @@
 Guarantee  that of the ledger: the same rows are recognized as in memory; every bundle that appears has an entry
 Cost       one pass over the table, and 8 bytes a row and set of columns in files beside the ledger
 
-The tasks that hash get the ledger's key. They see the rows themselves, so that it tells them nothing more.
+The tasks that hash get the ledger's key. They see the rows themselves, so the key gives them no further information.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def pending_in_blocks(
         wanted = [*alone[:1], *marks, tuple(sorted(schema.quasi)), tuple(sorted(names))]
         hashes.make([columns for columns in wanted if columns], ledger.key)
         pending = PendingEntry.open(ledger, hashes, schema, again=again, series=series)
-        # What goes wrong from here on is no matter of the ledger's folder.
+        # Errors from here on do not concern the ledger's folder.
         kept = opened.pop_all()
     try:
         yield pending

@@ -79,6 +79,7 @@ def _descend(
     number: NDArray[np.int32],
     found: NDArray[np.int32],
 ) -> None:
+    """Follow the cuts of the tree for each row, and write the number of its region."""
     for row in range(len(found)):
         node = 0
         while column[node] >= 0:

@@ -1,7 +1,8 @@
-"""Retention: each sensitive value is published with probability p, and otherwise replaced by chance. A baseline.
+"""Retention: each sensitive value is published with probability p, and otherwise replaced at random. A baseline.
 
 Source     [Li 2008], section 7 (perturbation)
-Guarantee  around every value the chance that the true one is near, once a near one was published, is at most 1/m
+Guarantee  for every value, the probability that the true value is near it, given that a near one was published, is at
+           most 1/m
 Cost       two keys per row
 """
 
@@ -77,7 +78,7 @@ class Retention(Method):
         return BlockPlan(deal_rows(counted, keys=whole.keys), partial(self._make_release, p))
 
     def _make_release(self, p: Fraction, number: int, prepared: Prepared) -> Release:
-        """Replace values by chance and publish the rows."""
+        """Replace values at random and publish the rows."""
         column = prepared.columns.sensitive[0]
         domain, places = _domain(prepared, column)
         codes = places[prepared.table.encode(column).codes]

@@ -1,11 +1,11 @@
-"""r-robustness: groups in which nobody stands out, even to an adversary who knows how values are distributed.
+"""r-robustness: probabilities of at most 1/r, even for an adversary who already knows how values are distributed.
 
 Source     [Wong 2009]
 Guarantee  p(t:x) <= 1/r for every row, protected value and attribute set, under the stated model and knowledge
 Cost       an estimate per attribute set, then near n log n
 
-A refusal names an r that would publish the table. With groups that are searched for it is one that the search reached
-again and again; in blind groups it is the largest one, to a hundredth, since p rises with nothing but the groups.
+A refusal names an r that would publish the table: the largest one that searches reached repeatedly or, in blind groups,
+the largest one to a hundredth, because there p depends on the groups alone.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from hedgerow.exact import as_fraction
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.robust_odds import check_grouped, check_odds, groups_in_which_one_stands_out
+from hedgerow.methods.robust_odds import check_grouped, check_odds, groups_above_limit
 from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
 from hedgerow.parameters import read_whole
 from hedgerow.release import Guarantee, Release, Rows
@@ -69,10 +69,10 @@ class Robust(Method):
     values, or lists of values that are one secret together; None protects each value. At most the share
     `max_suppressed` of the rows is left out: one in a hundred is what people accept as missing at random.
 
-    `k` makes it blind: groups of at least `k` rows are cut by quasi-identifiers alone, and the table is published whole
-    or refused whole, so that knowing the algorithm helps nobody. It needs a `Knowledge` from elsewhere, since odds
-    estimated on the table itself would follow its sensitive values, and a k that was chosen without trying. It is not
-    the default: groups are many times as large (docs/methods/robust.md).
+    `k` makes it blind: groups of at least `k` rows are cut by quasi-identifiers alone, and either the whole table is
+    published or nothing, so that knowing the algorithm does not help an attacker. It needs a `Knowledge` from another
+    source, since odds estimated on the table itself would depend on its sensitive values, and a k that was not chosen
+    by trial. It is not the default: groups are many times as large (docs/methods/robust.md).
     """
 
     keeps_clusters: ClassVar[bool] = True
@@ -170,7 +170,7 @@ class Robust(Method):
         raise self._refusal(limits, r, allowed, how_many, f"{reached}{where}")
 
     def _blind_labels(self, candidates: RobustRows, criterion: Robustness, prepared: Prepared) -> NDArray[np.int32]:
-        """Groups by quasi-identifiers and numbers of rows alone; refused whole where somebody stands out."""
+        """Groups by quasi-identifiers and numbers of rows alone; all are refused if some p exceeds 1/r."""
         from hedgerow.partition.mondrian.split import mondrian
         from hedgerow.partition.robust.check import largest_r
 
@@ -192,7 +192,7 @@ class Robust(Method):
 
     def _find_broken(self, candidates: RobustRows, labels: NDArray[np.int32], r: Fraction) -> NDArray[np.bool_]:
         grouped, criterion = _group_rows(candidates, labels), Robustness(r, self.model)
-        return groups_in_which_one_stands_out(candidates.knowledge, grouped, candidates.member, criterion)
+        return groups_above_limit(candidates.knowledge, grouped, candidates.member, criterion)
 
     def _say_reached(
         self, candidates: RobustRows, limit: Fraction, criterion: Robustness, prepared: Prepared, progress: Progress
@@ -215,7 +215,7 @@ class Robust(Method):
         return f"r = {float(reached):g} was reached{rows}" if reached > 1 else f"No r above 1 was reached{rows}"
 
     def _is_one_gone(self, candidates: RobustRows, groups: NDArray[np.int32]) -> bool:
-        """Tell whether no row with a value that was to be protected is published: nothing would be promised of it."""
+        """Return whether no row with a value that was to be protected is published: nothing would be promised of it."""
         left = np.bincount(candidates.secret[groups >= 0], minlength=candidates.secrets)[: candidates.secrets]
         return self.protect is not None and bool((left == 0).any())
 
@@ -292,7 +292,7 @@ def _rank(counts: NDArray[np.int64], x: int) -> str:
 
 
 def _stuck_most(candidates: RobustRows, groups: NDArray[np.int32]) -> str:
-    """Say which value those have for whom no companions were found, if one has a good part of them."""
+    """Name the value of most rows that found no companions, if one value has a large share of them."""
     counts = np.bincount(candidates.secret, minlength=candidates.secrets + 1)[: candidates.secrets]
     stuck = np.bincount(candidates.secret[groups < 0], minlength=candidates.secrets + 1)[: candidates.secrets]
     x = int(stuck.argmax())

@@ -5,8 +5,7 @@ Guarantee  passes exactly the releases in which p <= 1/r; where floats cannot de
            take too long it refuses
 Cost       O(n) and one pass of `inference.robust` per attribute set
 
-The probabilities are not part of a release, so this runs before it leaves its owner, and again for whoever has the
-knowledge.
+The probabilities are not part of a release, so this runs before publication; everybody who has them can repeat it.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
 
 def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness) -> str:
     """The same for rows that are sorted by group."""
-    if broken := int(groups_in_which_one_stands_out(knowledge, grouped, member, criterion).sum()):
+    if broken := int(groups_above_limit(knowledge, grouped, member, criterion).sum()):
         raise BrokenPromise(
             f"In {counted(broken, 'group')} somebody has a protected value with more than {1 / criterion.r}."
         )
@@ -51,10 +50,10 @@ def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np
     )
 
 
-def groups_in_which_one_stands_out(
+def groups_above_limit(
     knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness
 ) -> NDArray[np.bool_]:
-    """Tell for each group whether somebody in it has a protected value with more than 1/r."""
+    """Return for each group whether somebody in it has a protected value with more than 1/r."""
     check = _check_binary if criterion.model == "binary" else _check_full
     return check(knowledge, grouped, member, criterion.r)
 
@@ -81,7 +80,7 @@ def protected_values(release: Release, values: pa.Array) -> NDArray[np.bool_]:
 def _check_binary(
     knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
 ) -> NDArray[np.bool_]:
-    """Tell in which groups somebody stands out, x against not x: one protected set after the other where it occurs."""
+    """Return in which groups some p exceeds 1/r, x against not x: one protected set after the other where it occurs."""
     broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
     for inside in member:
         held = groups_holding(grouped, inside)
@@ -112,7 +111,7 @@ def _odds_hold(
 def _check_full(
     knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
 ) -> NDArray[np.bool_]:
-    """Tell in which groups somebody stands out, all values known."""
+    """Return in which groups some p exceeds 1/r, with the odds of all values known."""
     values, broken = grouped.values.astype(np.int32), np.zeros(len(grouped.offsets) - 1, bool)
     doubt = _doubt(grouped.offsets)[:, None]
     for known, signatures in zip(knowledge.distributions, grouped.signatures, strict=True):

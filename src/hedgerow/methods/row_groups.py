@@ -1,6 +1,6 @@
-"""What methods that label rows with groups share: codes of columns, l-diverse groups, and words about the adversary.
+"""Shared by methods that label rows with groups: codes of columns, l-diverse groups, words about the adversary.
 
-What the baselines share: columns to replace, and releases of single rows without groups.
+Shared by the baselines: columns to replace, and releases of single rows without groups.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def check_form(form: object, forms: tuple[str, ...]) -> None:
 
 
 def part_clusters(prepared: Prepared, labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Labels that part the rows of each cluster, for groups that follow from sensitive values alone."""
+    """Labels that separate the rows of each cluster, for groups that follow from sensitive values alone."""
     clusters = prepared.clusters
     if clusters is None:
         return labels
@@ -304,7 +304,7 @@ def require_squares(prepared: Prepared, names: Sequence[str]) -> None:
 
 
 def require_protected(method: str, prepared: Prepared, names: Sequence[str]) -> None:
-    """Refuse sensitive columns that would leave as they are: the role says that nobody may learn them of a person."""
+    """Refuse sensitive columns that would be published unchanged: their role says that nobody may learn them."""
     if open_ := [name for name in prepared.columns.sensitive if name not in names]:
         raise SchemaError(
             f"'{open_[0]}' is sensitive, and {method} would publish it as it is beside the columns that it replaces. "
@@ -320,6 +320,7 @@ def constant(prepared: Prepared, names: Sequence[str]) -> list[str]:
 def column_list(name: str, columns: Sequence[str]) -> dict[str, int | str]:
     """A parameter that lists columns, where there are any.
 
-    It must follow from the column and the parameters: to tell that chance left every value in its place would undo it.
+    It must follow from the column and the parameters alone: saying that chance left every value unchanged would reveal
+    the values.
     """
     return {name: json.dumps(list(columns))} if columns else {}

@@ -101,7 +101,7 @@ def divide_classes(
 
 
 @dataclass(frozen=True, eq=False)
-class Decided:
+class DecidedPlan:
     """What is left to do when everything is decided: run `block` on the blocks, of these sizes, in secret order."""
 
     whole: Prepared
@@ -118,7 +118,7 @@ def decide_and_scatter(
     pending: PendingEntry | None = None,
     *,
     seed: int | None = None,
-) -> Decided:
+) -> DecidedPlan:
     """Decide on counts and bring the rows of each block together: the steps of the plan before the kernels."""
     keys = system_keys if seed is None else seeded_keys(seed)
     whole = Prepared(
@@ -139,7 +139,7 @@ def decide_and_scatter(
     counted.engine.scatter(coder, plan.placing)
     # Keys of a seeded source are a closure, which no other process needs: blocks draw their own. A ledger stays here.
     whole = replace(whole, keys=system_keys, pending=None)
-    return Decided(
+    return DecidedPlan(
         whole=whole,
         block=BlockWork(plan.publish, whole, coder, seed),
         order=tuple(permutation(plan.placing.num_blocks - (lost > 0), keys=order_keys(keys)).tolist()),

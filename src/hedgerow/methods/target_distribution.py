@@ -3,10 +3,10 @@
 Source     [Zhang 2008], chapter 3
 Guarantee  a subdomain of a group drawn at random, then a value from it by the target, follows exactly the target (with
            a shift factor: a distribution near it); grouping looks at no sensitive value, but how many values are
-           generalized follows the true counts, and whoever knows the algorithm can learn from that
+           generalized follows the true counts, and an attacker who knows the algorithm can learn from that
 Cost       a counting pass, a pass over the distinct values, two shuffles; with fakes or a shift a program per group
 
-Which target rows get: given, a shape, or their own. Which of them belong together is told by `target_parts`.
+The target of each part is given, a named shape, or its own distribution. `target_parts` divides the rows into parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
 from hedgerow.methods.scaled import BlockPlan, divide_classes
-from hedgerow.methods.target_parts import Grouped, Parts, equal_quasi, group_rows, parts_of
+from hedgerow.methods.target_parts import PartGroups, Parts, equal_quasi, group_rows, parts_of
 from hedgerow.partition.target.fake_values import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
@@ -60,7 +60,7 @@ class TargetPlan:
     """Groups with their targets; `leaves` are the leaf codes of the rows' values, group after group."""
 
     column: str
-    groups: Grouped
+    groups: PartGroups
     targets: Targets
     leaves: NDArray[np.int32]
 
@@ -112,12 +112,12 @@ class TargetDistribution(Method):
         targets = choose_targets(self.target, self.quantize, prepared, parts, np.unique(groups.parts))
         return self._plan(prepared, groups, targets)
 
-    def _group_rows(self, prepared: Prepared) -> tuple[Parts, Grouped]:
+    def _group_rows(self, prepared: Prepared) -> tuple[Parts, PartGroups]:
         parts = parts_of(prepared.table, self.parts, (*prepared.columns.quasi, *prepared.columns.plain))
         cells = parts.codes if self.grouping == "all" else equal_quasi(prepared.table, prepared.columns.quasi, parts)
         return parts, group_rows(cells, parts)
 
-    def _plan(self, prepared: Prepared, groups: Grouped, targets: PartTargets) -> TargetPlan:
+    def _plan(self, prepared: Prepared, groups: PartGroups, targets: PartTargets) -> TargetPlan:
         (column,) = prepared.columns.sensitive
         which = targets.of_part[groups.parts]
         leaves = _leaves(prepared.table.encode(column), column, targets.trees, which, groups)
@@ -216,7 +216,7 @@ def _combine(guarantees: Sequence[Guarantee]) -> Guarantee:
 
 
 def _leaves(
-    sensitive: Encoded, column: str, trees: Sequence[Hierarchy], which: NDArray[np.int32], groups: Grouped
+    sensitive: Encoded, column: str, trees: Sequence[Hierarchy], which: NDArray[np.int32], groups: PartGroups
 ) -> NDArray[np.int32]:
     """The leaf of each row's value in the tree of its group, group after group."""
     codes = sensitive.codes[groups.rows]
@@ -234,7 +234,7 @@ def _leaves(
 
 
 def _as_groups(
-    groups: Grouped, published: PublishedNodes, trees: Sequence[Hierarchy], which: NDArray[np.int32]
+    groups: PartGroups, published: PublishedNodes, trees: Sequence[Hierarchy], which: NDArray[np.int32]
 ) -> DisguisedGroups:
     bases = np.cumsum([0, *(tree.num_nodes for tree in trees)])[:-1].astype(np.int32)
     of_entry = np.repeat(bases[which], np.diff(published.offsets))
@@ -321,7 +321,7 @@ def _tree(
     else:
         tree = prepared.tree_in_form(prepared.columns.sensitive[0], wanted)
     if sum(share > 0 for share in tree.target()) < 2:
-        raise Infeasible("a target that gives one value alone a chance hides nothing; use a wider one.")
+        raise Infeasible("a target with one possible value hides nothing; use a wider one.")
     if most is None:
         return tree, Fraction(0)
     small = quantize(tree, most=most)

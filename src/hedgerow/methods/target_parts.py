@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.table import Table
 
-__all__ = ["Grouped", "Parts", "equal_quasi", "group_rows", "parts_of"]
+__all__ = ["PartGroups", "Parts", "equal_quasi", "group_rows", "parts_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Parts:
 
 
 @dataclass(frozen=True, eq=False)
-class Grouped:
+class PartGroups:
     """Rows group after group, with the part of each group."""
 
     rows: NDArray[np.int32]
@@ -84,12 +84,12 @@ def equal_quasi(table: Table, quasi: Sequence[str], parts: Parts) -> NDArray[np.
     return cells
 
 
-def group_rows(cells: NDArray[np.int64], parts: Parts) -> Grouped:
+def group_rows(cells: NDArray[np.int64], parts: Parts) -> PartGroups:
     """Put rows with equal numbers next to each other."""
     if not cells.any():
         rows = np.arange(len(cells), dtype=np.int32)
-        return Grouped(rows, np.array([0, len(cells)]), parts.codes[:1])
+        return PartGroups(rows, np.array([0, len(cells)]), parts.codes[:1])
     order = np.argsort(cells, kind="stable")
     ascending = cells[order]
     starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
-    return Grouped(order.astype(np.int32), np.append(starts, len(cells)), parts.codes[order[starts]])
+    return PartGroups(order.astype(np.int32), np.append(starts, len(cells)), parts.codes[order[starts]])

@@ -1,1 +1,1 @@
-"""Search: which row goes to which group. One family is one module, or one package."""
+"""Algorithms that assign rows to groups. One family of algorithms is one module or package."""

@@ -1,4 +1,4 @@
-"""Group rows so that no sensitive value fills more than 1/l of a group, looking at nothing but these values.
+"""Group rows so that no sensitive value fills more than 1/l of a group, using the sensitive values only.
 
 Source     [Xiao 2006]; taken up by [Li 2015]
 Guarantee  frequency l-diversity: groups of l rows with l different values, and at most l - 1 rows more in all, each in
@@ -15,12 +15,12 @@ Group rows so that no value of any of several sensitive columns fills more than 
 
 Source     own; [Xiao 2006] for one column
 Guarantee  frequency l-diversity for every column; feasible exactly when the whole table as one group satisfies it.
-           Looks at nothing but the sensitive values
+           Uses the sensitive values only
 Cost       O(n w l) time for w groups that are open at once, typically O(n)
 
 Rows come in secret order and join the first open group that has none of their values; a group of l rows is closed.
-What is left at the end joins closed groups, in secret order, until it is diverse: the criterion is monotone, so merging
-never breaks it, and all rows in one group are diverse if anything is.
+Rows that are left at the end join closed groups, in secret order, until they are diverse: the criterion is monotone, so
+merging never breaks it, and all rows in one group are diverse if any grouping is.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def anatomize(sensitive: NDArray[np.int32], *, l: int, keys: Keys = system_keys)
     require([criterion], [counts])
     rows = by_value(sensitive, counts, keys=keys)
     labels = np.full(len(sensitive), -1, np.int32)
-    # Absent codes stand behind all others with nothing left to give.
+    # Codes that do not occur come last, with empty buckets.
     buckets = np.argsort(-counts, kind="stable")
     ends = np.searchsorted(-counts[buckets], -np.arange(int(counts.max()) + 1), side="right")
     stops = np.cumsum(counts)
@@ -80,7 +80,7 @@ def _rounds(
     while ends[1] >= l:
         given = 0
         while given < l:
-            # All levels above have given whole, so the next bucket in line tells which level is next.
+            # All buckets of higher levels have given a row, so the next bucket in line determines the next level.
             level = stops[buckets[given]] - nexts[buckets[given]]
             last = ends[level]
             give = min(l - given, last - given)
@@ -131,7 +131,7 @@ def _absorb(labels: NDArray[np.int32], values: NDArray[np.int32], closed: int, l
     counts = [np.bincount(values[left, c], minlength=int(values[:, c].max()) + 1) for c in range(values.shape[1])]
     size, taken = len(left), 0
     while any(l * int(count.max()) > size for count in counts):
-        # As many again as before: a logarithmic number of checks, at most twice the groups that it takes.
+        # Doubling: a logarithmic number of checks, and at most twice as many groups as necessary.
         more = by_group[order[taken : 2 * taken + 1]].ravel()
         for column, count in enumerate(counts):
             np.add.at(count, values[more, column], 1)

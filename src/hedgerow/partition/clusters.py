@@ -1,14 +1,14 @@
-"""Part the rows of a household, or of a person with several rows: no group holds two rows of one cluster.
+"""Separate the rows of a household, or of a person with several rows, so that no group holds two rows of one cluster.
 
 Source     own; a search by swaps in the manner of min-conflicts
-Guarantee  every group keeps its sensitive values, so that whatever was promised of them still holds; never more rows of
-           one cluster share a group than before
+Guarantee  every group keeps its sensitive values, so that promises about them still hold; never more rows of one
+           cluster share a group than before
 Cost       O(n) and a number of swaps in the order of the conflicts; each looks at a few dozen rows
 
-Groups that follow from sensitive values and random numbers alone do not care which of the rows of one value they hold.
-A row that shares its group with another of its cluster changes places with a row of the same sensitive values
-elsewhere. To part all rows is not always possible (one group, or a cluster with more rows than groups), and to decide
-it is hard in general: what is left is counted, and the guarantee says it.
+In groups that depend on sensitive values and random numbers alone, rows of equal sensitive values are interchangeable.
+A row that shares its group with another of its cluster is swapped with a row of the same sensitive values in another
+group. Separating all rows is not always possible (one group, or a cluster with more rows than groups), and deciding
+whether it is, is hard in general: conflicts that are left are counted, and the guarantee states their number.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class _ClusterSearch:
         self.draws: list[int] = []
 
     def run(self) -> NDArray[np.int64]:
-        """Resolve conflicts one after the other; where no swap can, a random one changes the situation."""
+        """Resolve conflicts one after the other; if no swap helps, make a random one and continue."""
         spare, best, least = _SPARE_STEPS, self.labels.copy(), self._excess()
         while least and spare:
             waiting = self._conflicts()

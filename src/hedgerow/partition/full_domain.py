@@ -153,7 +153,7 @@ class _LatticeSearch:
             if not self.lattice.hopeless[node] and node not in self.known:
                 self._search_path(self.lattice.path_up(node))
         if self.best is None:
-            # The highest levels are one group, so that its lack is a reason.
+            # At the highest levels all rows are one group: what it lacks is the reason of the failure.
             why = lacking(self.criteria, self.overall, names)
             raise Infeasible(
                 f"No combination of levels satisfies the criteria within the rows that may be suppressed. {why}".strip()
@@ -179,7 +179,7 @@ class _LatticeSearch:
         return ExploredLattice(feasible, mean, suppressed, _minimal(feasible), chosen)
 
     def _search_path(self, path: list[Node]) -> None:
-        """Halve a path between failure and success, so that one failure rules out much; settle its first node."""
+        """Bisect a path, so that one failure rules out many nodes; then check its first node."""
         low, high = 0, len(path) - 1
         while low < high:
             middle = (low + high) // 2
@@ -191,14 +191,14 @@ class _LatticeSearch:
             self._check(path[0])
 
     def _is_possible(self, node: Node) -> bool:
-        """Tell whether a node can be good: if not, nothing finer can; if so, everything coarser can, too."""
+        """Return whether a node can be good: if not, nothing finer can; if so, everything coarser can, too."""
         if not self.lattice.hopeless[node] and not self.lattice.possible[node]:
             fails = not self._check(node) if self.tags else self._count_suppressed(node, self.floors) > self.allowed
             (self.lattice.give_up_below if fails else self.lattice.admit_above)(node)
         return bool(self.lattice.possible[node])
 
     def _check(self, node: Node) -> bool:
-        """Tell whether a node satisfies the criteria within the allowed rows; remember its loss, and the best."""
+        """Return whether a node satisfies the criteria within the allowed rows; remember its loss, and the best."""
         if node not in self.known:
             self.known[node] = self._total(node)
             if self.known[node] < math.inf and (self.best is None or self.known[node] < self.known[self.best]):
@@ -366,7 +366,7 @@ class Lattice:
             yield tuple(int(level) for level in np.unravel_index(flat, self.shape))
 
     def give_up_below(self, node: Node) -> None:
-        """Mark a node and everything finer as hopeless."""
+        """Mark a node and everything finer as infeasible."""
         self.hopeless[tuple(slice(0, level + 1) for level in node)] = True
 
     def admit_above(self, node: Node) -> None:

@@ -1,4 +1,4 @@
-"""Groups for one more release of a changing table: whoever was published before keeps the signature.
+"""Groups for one more release of a changing table: everybody who was published before keeps their signature.
 
 Source     [Xiao 2007], section 5: division, balancing, assignment, split
 Guarantee  m-unique groups; everybody with a signature is in a group that publishes exactly its values. A first release
@@ -7,11 +7,12 @@ Guarantee  m-unique groups; everybody with a signature is in a group that publis
 Cost       O(n) time after drawing one key per published value; with `near` also a sort of the rows
 Deviates   newcomers are dealt in the order of their values (`round_robin`), which gives few signatures and so large
            buckets. Unless `near`, gaps of a bucket are filled by counterfeits alone: the paper fills them with
-           newcomers where it can, and whoever knows that learns from a counterfeit which values no newcomer had.
-           Newcomers who are not m-eligible form one bucket in which all values are alike; the paper leaves that open
+           newcomers where it can, and an attacker who knows that learns from a counterfeit which values no newcomer
+           had. Newcomers who are not m-eligible form one bucket in which all values are equally frequent; the paper
+           leaves that open
 
 A bucket holds everybody of one signature. It has as many groups as its most frequent value has people; each group takes
-one person of each value, or a counterfeit where there is none left. Which, is a fair shuffle, or near each other.
+one person of each value, or a counterfeit if none is left. People are assigned at random, or similar people together.
 
 Signatures for people who are published for the first time.
 
@@ -36,7 +37,7 @@ from hedgerow.randomness import Keys, system_keys
 
 
 @dataclass(frozen=True, eq=False)
-class Invariant:
+class InvariantGroups:
     """The group and the signature of each row, all signatures, and which groups get which counterfeits."""
 
     labels: Codes
@@ -54,7 +55,7 @@ def m_invariant(
     m: int,
     near: NDArray[np.uint64] | None = None,
     keys: Keys = system_keys,
-) -> Invariant:
+) -> InvariantGroups:
     """Put rows into groups; `known` is the signature of each row's person, -1 for newcomers.
 
     `signatures` are those of earlier releases. `near` numbers the rows so that near rows have near numbers.
@@ -146,7 +147,7 @@ def split_buckets(
     *,
     near: NDArray[np.uint64] | None = None,
     keys: Keys = system_keys,
-) -> Invariant:
+) -> InvariantGroups:
     """Give newcomers their signatures, fill every bucket with counterfeits, and deal it to its groups."""
     signatures = buckets.signatures
     owners = known.copy()
@@ -177,7 +178,7 @@ def split_buckets(
     real = slots >= 0
     labels[slots[real]] = number[real]
     fakes = np.repeat(signatures.members, sizes)[~real]
-    return Invariant(labels, owners, signatures, number[~real], fakes)
+    return InvariantGroups(labels, owners, signatures, number[~real], fakes)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,11 @@ Source     [Li 2015], algorithm 2 and then 1
 Guarantee  frequency l-diversity: every group has l to 2l - 1 rows, all of different values; feasible exactly when
            l times the most frequent value is at most the rows
 Cost       O(n d) time per round of attempts, expected O(n d log n); two copies of the columns in 16 bits
-Deviates   the two artificial rows stand at the corners of the part, not of the whole domain, from where all of a small
-           part is on one side; they are not counted when a part is checked; rows come in secret random order, which
-           a first attempt inherits from the part above
-           places are read to 1/32767 of a column's range: whole numbers of 16 bits, so that costs are compared exactly
-Minimality the search follows quasi-identifiers and tests sensitive values: where it stops tells something about them
+Deviates   the two artificial rows are at the corners of the part, not of the whole domain, for which all of a small
+           part would be on one side; they are not counted when a part is checked; rows come in secret random order,
+           which a first attempt inherits from the part above places are read to 1/32767 of a column's range: whole
+           numbers of 16 bits, so that costs are compared exactly
+Minimality the search follows quasi-identifiers and tests sensitive values: where it stops reveals something about them
 
 Each row, in random order, joins the side whose normalized certainty penalty, its extent times its rows, grows least.
 
@@ -87,7 +87,7 @@ def ncp_split(
 
 
 def _is_small(rows: int, columns: int) -> bool:
-    """Tell whether a plain loop over all rows and columns takes less than compiling it."""
+    """Return whether a plain loop over all rows and columns takes less than compiling it."""
     return rows * columns <= SMALL
 
 
@@ -211,7 +211,7 @@ def _choose_sides(points: NDArray[np.int16], order: Codes, base: int, sides: Boo
         cost_0, cost_1 = extent_0 + growth_0 * (members_0 + 1), extent_1 + growth_1 * (members_1 + 1)
         first = (cost_0 < cost_1) | ((cost_0 == cost_1) & (members_0 < members_1))
         members_0, members_1 = (members_0 + 1, members_1) if first else (members_0, members_1 + 1)
-        # Boxes soon hold nearly all that comes, so what is rare is asked first.
+        # Boxes soon contain nearly every row, so the rare case is tested first.
         if (growth_0 if first else growth_1) > 0:
             if first:
                 extent_0 += growth_0
@@ -242,7 +242,7 @@ def _widen(low: Codes, high: Codes, at: NDArray[np.int16]) -> None:
 
 @kernel
 def _are_diverse(codes: Codes, sides: Bools, left: int, l: int, counts: Ints) -> bool:  # noqa: E741
-    """Tell whether no value fills more than 1/l of either side; `counts` is zero before and after."""
+    """Return whether no value fills more than 1/l of either side; `counts` is zero before and after."""
     right = len(codes) - left
     if left < l or right < l:
         return False

@@ -27,14 +27,14 @@ Cost       O(nodes below the top) per frontier
 Deviates   any weights: the printed groups take one value from each node of the frontier, which is right for equal
            sizes alone
 
-A frontier is a set of nodes below a top that cuts every path from the top to a value with a chance.
+A frontier is a set of nodes below a top that cuts every path from the top to a value with positive probability.
 
 What personalized partitions share: wishes, groups of them, and the groups of the one-group solution.
 
 Source     [Zhang 2008], section 5.4, case 1
 Guarantee  every group satisfies criteria.target.Respect for all of its members
 Cost       O(wishes * depth + nodes)
-Deviates   a wish that the target gives no chance is raised until it has one; disjoint domains become groups at once
+Deviates   a wish that the target gives probability 0 is raised until it has one; disjoint domains become groups at once
 
 A wish is a value with the node that its owner named. Wishes that agree are interchangeable, so all partitions work on
 counts of distinct wishes; which of the agreeing rows go where is decided later, at random.
@@ -322,7 +322,7 @@ def take(supply: Supply, wanted: dict[int, int]) -> Bundle:
 
 @dataclass(frozen=True, eq=False)
 class Wishes:
-    """`counts[w]` people have the value `leaves[w]` and named the node `nodes[w]`, which has a chance."""
+    """`counts[w]` people have the value `leaves[w]` and named the node `nodes[w]`, whose probability is positive."""
 
     tree: Hierarchy
     leaves: NDArray[np.int64]
@@ -331,7 +331,7 @@ class Wishes:
 
     @classmethod
     def of(cls, tree: Hierarchy, leaves: Sequence[int], nodes: Sequence[int], counts: Sequence[int]) -> Wishes:
-        """Collect wishes; nodes without a chance are raised."""
+        """Collect wishes; nodes of probability 0 are raised."""
         raised = possible_node(tree)[np.asarray(nodes, np.int64)]
         return cls(tree, np.asarray(leaves, np.int64), raised.astype(np.int64), np.asarray(counts, np.int64))
 

@@ -7,7 +7,7 @@ Deviates   parts are dealt to as many groups as there are m rows for, which are 
            as good; a cut is at the border of the median's value that is nearest to the middle; in columns with over
            four times as many codes as a part has rows, medians and widths are taken over bins; equal values are dealt
            in secret order
-Minimality the search follows quasi-identifiers and tests sensitive values: where it stops tells something about them
+Minimality the search follows quasi-identifiers and tests sensitive values: where it stops reveals something about them
 
 Rows are sorted by sensitive value once, and parts keep that order, so that the most crowded neighbourhood of a part is
 found by two pointers.
@@ -18,7 +18,7 @@ Cost       O(n d) time per level; a second copy of the run that is being cut
 
 A run lo:hi is a part. A cut is a column and a code: rows up to the code go left, order kept on both sides. The loss of
 a cut needs the extent of both sides in every column. One pass finds all of them: each code of each column collects a
-mask that tells for every cut on which of its sides the code occurs.
+mask of the sides of each cut on which the code occurs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
-from hedgerow.cores import cores
+from hedgerow.cores import cores, on_cores
 from hedgerow.criteria.proximity import Reach, require_proximity
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.parameters import read_whole
@@ -74,7 +74,7 @@ def proximity_split(
 
 def _sort_rows(
     quasi: NDArray[np.int32], most_codes: int, sensitive: NDArray[np.int32], rows: NDArray[np.int32]
-) -> Sorted:
+) -> SortedRows:
     """The rows in order of their sensitive values, their codes in 16 bits where they fit."""
     kind = np.dtype(np.uint16 if most_codes <= 1 << 16 else np.int32)
     points = np.empty(quasi.shape, kind)
@@ -83,12 +83,11 @@ def _sort_rows(
         # Narrow first: rows come in random order, and half as wide a column is nearer to the processor.
         np.take(quasi[place].astype(kind), rows, out=points[place], mode="clip")
 
-    with ThreadPoolExecutor(cores()) as pool:
-        list(pool.map(gather, range(len(quasi))))
-    return Sorted(points, np.take(sensitive, rows), rows)
+    on_cores(gather, range(len(quasi)), rows=len(rows))
+    return SortedRows(points, np.take(sensitive, rows), rows)
 
 
-def _grow_in_threads(table: Sorted, rules: NeighbourRules, labels: NDArray[np.int32]) -> None:
+def _grow_in_threads(table: SortedRows, rules: NeighbourRules, labels: NDArray[np.int32]) -> None:
     """Split large runs one by one, hand their parts to a pool, and let each thread finish the small ones alone."""
     # Every column's cut is weighed in every column, so many columns make even a few rows worth compiling for.
     small = len(labels) * max(1, len(rules.starts) ** 2 // _FEW_COLUMNS) <= SMALL
@@ -102,6 +101,9 @@ def _grow_in_threads(table: Sorted, rules: NeighbourRules, labels: NDArray[np.in
         grow_all(table, rules, scratch, lo, hi, most, labels)
         return []
 
+    if len(labels) <= _SUBTREE:
+        work(0, len(labels), len(labels))
+        return
     with ThreadPoolExecutor(cores()) as pool:
         pending: set[Future[list[tuple[int, int, int]]]] = {pool.submit(work, 0, len(labels), len(labels))}
         while pending:
@@ -116,7 +118,7 @@ _FEWEST = 16  # rows below which a part has bins as if it had so many
 _STACK = 64  # the larger part waits, so 64 entries serve 2^64 rows
 
 
-class Sorted(NamedTuple):
+class SortedRows(NamedTuple):
     """Rows by sensitive value: codes of the quasi-identifiers, a line a column; sensitive codes; row numbers."""
 
     points: NDArray[Any]
@@ -153,7 +155,7 @@ class NeighbourBuffers(NamedTuple):
     covers: Ints
 
 
-def buffers_for(table: Sorted, rules: NeighbourRules, rows: int) -> NeighbourBuffers:
+def buffers_for(table: SortedRows, rules: NeighbourRules, rows: int) -> NeighbourBuffers:
     """Working memory for a run of `rows` rows."""
     columns = len(rules.starts)
     widths = np.diff(np.append(rules.starts, len(rules.places)))
@@ -179,7 +181,7 @@ def buffers_for(table: Sorted, rules: NeighbourRules, rows: int) -> NeighbourBuf
 
 @kernel
 def grow(
-    table: Sorted,
+    table: SortedRows,
     rules: NeighbourRules,
     scratch: NeighbourBuffers,
     lo: int,
@@ -206,7 +208,7 @@ def grow(
 
 
 @kernel
-def split(table: Sorted, rules: NeighbourRules, scratch: NeighbourBuffers, lo: int, hi: int, most: int) -> int:
+def split(table: SortedRows, rules: NeighbourRules, scratch: NeighbourBuffers, lo: int, hi: int, most: int) -> int:
     """Divide a run by the cut of least loss whose parts can both be dealt; return the border, or -1.
 
     `most` is at least the run's largest cover; `scratch.covers` is at least those of the parts afterwards.
@@ -266,7 +268,7 @@ def _count(points: NDArray[Any], scratch: NeighbourBuffers, column: int) -> None
 
 @kernel
 def _collect(points: NDArray[Any], scratch: NeighbourBuffers, begin: int, lo: int, hi: int) -> None:
-    """Tell each code of each column on which sides of the cuts from column `begin` on it occurs."""
+    """Collect for each code of each column on which sides of the cuts from column `begin` on it occurs."""
     sides = scratch.sides[: hi - lo]
     sides[:] = 0
     for column in range(begin, min(begin + _MASKED, len(scratch.cut))):
@@ -317,7 +319,7 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: NeighbourBu
         left += 1 if np.int64(points[n]) <= cut else 0
     a, b = 0, left
     for n in range(len(points)):
-        # A choice of places, not of paths: halves come in no order, and a processor guesses every other path wrongly.
+        # Selects positions instead of branching: the sides alternate unpredictably, so branches would be mispredicted.
         is_left = bool(np.int64(points[n]) <= cut)
         place = a if is_left else b
         scratch.codes[place], scratch.order[place] = codes[n], n
@@ -327,7 +329,7 @@ def _divide(points: NDArray[Any], codes: NDArray[np.int32], scratch: NeighbourBu
 
 
 @kernel
-def _write_back(table: Sorted, scratch: NeighbourBuffers, lo: int, hi: int) -> None:
+def _write_back(table: SortedRows, scratch: NeighbourBuffers, lo: int, hi: int) -> None:
     """Put a divided run where it came from, column by column."""
     order = scratch.order[: hi - lo]
     table.codes[lo:hi] = scratch.codes[: hi - lo]
@@ -343,7 +345,7 @@ def _write_back(table: Sorted, scratch: NeighbourBuffers, lo: int, hi: int) -> N
 
 @kernel
 def _can_deal(codes: NDArray[np.int32], rules: NeighbourRules, most: int, cover: Ints) -> bool:
-    """Tell whether m times the largest cover fits a part; `cover` is what is known of it afterwards.
+    """Return whether m times the largest cover fits a part; `cover` is what is known of it afterwards.
 
     A part of a run has no larger cover than the run, so that of the run often decides.
     """
@@ -366,7 +368,7 @@ def largest_cover(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDAr
 
 @kernel
 def is_crowded(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDArray[np.int32], m: int) -> bool:
-    """Tell whether some neighbourhood holds more than 1/m of the rows with these sorted codes."""
+    """Return whether some neighbourhood holds more than 1/m of the rows with these sorted codes."""
     a, b = 0, 0
     for n in range(len(codes)):
         while codes[a] < first[codes[n]]:
@@ -379,7 +381,7 @@ def is_crowded(codes: NDArray[np.int32], first: NDArray[np.int32], last: NDArray
 
 
 @kernel
-def _deal(table: Sorted, rules: NeighbourRules, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
+def _deal(table: SortedRows, rules: NeighbourRules, lo: int, hi: int, labels: NDArray[np.int32]) -> None:
     """Deal a run in turn, so that no two rows of a group are near each other.
 
     As many groups as the largest cover are enough, and a run that is not crowded is a group as it is. As many as there

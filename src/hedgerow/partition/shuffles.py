@@ -2,12 +2,12 @@
 
 Source     [Fisher 1938], forward form: element i swaps with one of the i + 1 elements up to itself
 Guarantee  uniform over all permutations of each run, the identity included; runs and calls are independent. So a
-           partition that looks at values and this order alone tells nothing about which of equal rows went where
+           partition that looks at values and this order alone reveals nothing about which of equal rows went where
 Cost       one pass and one 64-bit key per element; keys are drawn in blocks, so memory stays that of the array
 
 A key picks one of m places by a 64 x 32 bit product, which favours no place by more than m / 2^64.
 
-The order in which rows leave: dealt to groups in secret, group after group, in random order inside each. Which of the
+The order in which rows are published: assigned to groups in secret, by group, in random order inside each. Which of the
 rows of one value go to which of the groups that share it is uniformly random; group numbers, the order of the rows
 inside a group and the order of the input are independent of each other. That costs O(n) time, two passes, and one
 64-bit key per row of a value that several groups share.
@@ -128,6 +128,7 @@ def _copy_pieces(
     nexts: NDArray[np.int64],
     dealt: NDArray[np.int32],
 ) -> None:
+    """Append the rows of each piece to the rows of its group."""
     for piece in range(len(groups)):
         group = groups[piece]
         for position in range(piece_starts[piece], piece_starts[piece + 1]):

@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.digits import lower_text, number_text, upper_text
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
 from hedgerow.query.evidence.view import evaluate, values
@@ -74,7 +75,7 @@ class Learned:
     def __str__(self) -> str:
         error = "" if self.standard_error is None else f" ± {self.standard_error:.6g}"
         note = f" ({self.note})" if self.note else ""
-        return f"learned {_text(self.estimate)}{error}{note}"
+        return f"learned {number_text(self.estimate, 8, mark='')}{error}{note}"
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ class Answer:
     `lower` and `upper` enclose the true answer and are reached by some assignment of values to rows that the release
     allows. `expected` and `std` are mean and standard deviation over all such assignments, each as likely as the
     others: `std` is no standard error of the truth, which is one assignment; the guarantee is the bounds. `exact` says
-    that every assignment gives the same answer. SQL's NULL is None, in all four.
+    that every assignment gives the same answer. SQL's NULL is None, in all four; `std` is also None where none is
+    known: that of MIN, MAX, quantiles and variances over values that are published as ranges.
 
     Bounds are `int` where column and aggregate are of whole numbers, otherwise `float`, rounded outwards. Where an
     assignment may leave the aggregate without a single row (only conditions on sensitive values and missing sensitive
@@ -108,27 +110,24 @@ class Answer:
     def __repr__(self) -> str:
         """Read as `80000 (exact)` or `between 530000 and 540000, expected 535000 ± 4082.48 over fair assignments`."""
         if not self.bounded:
-            return f"about {_text(self.expected)} (an estimate without bounds)"
+            return f"about {number_text(self.expected, 8, mark='')} (an estimate without bounds)"
         if self.lower is None or self.upper is None:
             return "NULL (exact)"
         if self.exact:
-            return f"{_text(self.expected)} (exact)"
-        bounds = f"between {_text(self.lower)} and {_text(self.upper)}"
-        if self.expected is None or self.std is None:
+            return f"{number_text(self.expected, 15, mark='')} (exact)"
+        bounds = f"between {lower_text(self.lower)} and {upper_text(self.upper)}"
+        if self.expected is None:
             return bounds
-        middle = f"{self.expected:.8g}" if isinstance(self.expected, int | float) else str(self.expected)
+        middle = number_text(self.expected, 8, mark="")
+        deviation = "" if self.std is None else f" ± {self.std:.6g}"
         guess = "" if self.learned is None else f"; {self.learned}"
-        return f"{bounds}, expected {middle} ± {self.std:.6g} over fair assignments{guess}"
+        return f"{bounds}, expected {middle}{deviation} over fair assignments{guess}"
 
     def _repr_html_(self) -> str:
         """Say the same in a notebook, and what the deviation is."""
         meaning = f"<br><small>{MEANING}</small>" if self.bounded and self.std else ""
         reached = "" if self.reached else "<br><small>bounds that hold, and may be wider than the best ones</small>"
         return f"<div>{html.escape(repr(self))}{reached}{meaning}</div>"
-
-
-def _text(value: Any) -> str:
-    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 _ALIKE = Fraction(1, 10**9)
@@ -148,6 +147,8 @@ class Rounding(Enum):
 class Estimate:
     """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print.
 
+    `shake` is what a database may be off that adds up floats: what is computed from a sum has room for it.
+
     Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
     numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known; `endless`
     where some table divides by zero: bounds, if there are any, speak of the others.
@@ -165,6 +166,7 @@ class Estimate:
     domain: pa.Array | None = None
     reached: list[bool] | None = None
     endless: list[bool] | None = None
+    shake: list[Fraction] | None = None
 
     @functools.cached_property
     def answers(self) -> list[Answer]:
@@ -174,7 +176,7 @@ class Estimate:
     def take(self, cells: list[int]) -> Estimate:
         """Return only some cells."""
         names = ["lower", "upper", "expected", "std", "exact"]
-        names += [name for name in ("slack", "reached", "endless") if getattr(self, name) is not None]
+        names += [name for name in ("slack", "reached", "endless", "shake") if getattr(self, name) is not None]
         parts: dict[str, Any] = {name: [getattr(self, name)[cell] for cell in cells] for name in names}
         return replace(self, **parts)
 
@@ -195,7 +197,7 @@ class Estimate:
         if self.exact[cell]:
             middle = (lower + upper) / 2
             mean = int(middle) if self.rounding is Rounding.WHOLE else float(middle)
-            # Floats on no common decimal grid are known to 15 digits of the largest: of small ones that may be few.
+            # What is computed from sums of floats has room for what databases round.
             is_exact = upper - lower <= abs(middle) * _ALIKE
             return Answer(low, high, mean, 0.0, is_exact, reached=is_exact)
         if math.isnan(self.expected[cell]):
@@ -203,7 +205,7 @@ class Estimate:
         # Rounding of the mean must not carry it out of its own bounds.
         expected = min(max(self.expected[cell], float(low)), float(high))
         reached = self.reached is None or self.reached[cell]
-        return Answer(low, high, expected, self.std[cell], False, reached=reached)
+        return Answer(low, high, expected, _number(self.std[cell]), False, reached=reached)
 
     def _round(self, lower: Fraction, upper: Fraction) -> tuple[Number, Number]:
         if self.rounding is Rounding.WHOLE:
@@ -224,7 +226,7 @@ class Estimate:
         middle = round(exactly) if exact else round(min(max(self.expected[cell], lower), upper))
         low, high, mean = (_moment(tick, kind) for tick in (lower, upper, middle))
         scale = 1.0 if pa.types.is_date(kind) else 1e6
-        return Answer(low, high, mean, 0.0 if exact else self.std[cell] / scale, exact, reached=reached)
+        return Answer(low, high, mean, 0.0 if exact else _number(self.std[cell] / scale), exact, reached=reached)
 
     def means(self) -> list[float]:
         """The expected value of each cell, nan for NULL."""
@@ -234,9 +236,13 @@ class Estimate:
         """The bounds of each cell with all that floats owe them, None for NULL; texts and dates are no numbers."""
         if self.rounding is Rounding.VALUE:
             raise QueryError(NO_NUMBERS)
-        slack = self.slack if self.slack is not None else [Fraction(0)] * len(self.lower)
-        ends = zip(self.lower, self.upper, slack, strict=True)
+        slack, shake = (each or [Fraction(0)] * len(self.lower) for each in (self.slack, self.shake))
+        ends = zip(self.lower, self.upper, map(sum, zip(slack, shake, strict=True)), strict=True)
         return [None if low is None or high is None else (low - s, high + s) for low, high, s in ends]
+
+    def is_firm(self, cell: int) -> bool:
+        """Tell whether some table has both ends of `widened`, up to the decimals that floats print."""
+        return (self.reached is None or self.reached[cell]) and not (self.shake is not None and self.shake[cell])
 
     def middle(self) -> pa.Array:
         """The expected values as a column."""
@@ -299,11 +305,17 @@ def _array(numbers: list[Any], is_whole: bool, outward: int = -1) -> pa.Array:
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """An answered question: the values of its keys per cell, and one estimate per aggregate."""
+    """An answered question: the values of its keys per cell, and one estimate per aggregate.
+
+    `sure` marks the rows that every table has which the release allows, None all of them: a group may have no row under
+    a condition on what is hidden. `is_picked` says that HAVING, LIMIT or OFFSET chose rows by what is expected.
+    """
 
     keys: dict[str, pa.Array]
     estimates: dict[str, Estimate]
     cells: int
+    sure: list[bool] | None = None
+    is_picked: bool = False
 
     def __post_init__(self) -> None:
         if not all(_has_dates(values) for values in self.keys.values() if pa.types.is_temporal(values.type)):
@@ -313,7 +325,8 @@ class Result:
         """Return only some cells."""
         keys = {alias: values.take(pa.array(cells)) for alias, values in self.keys.items()}
         estimates = {alias: estimate.take(cells.tolist()) for alias, estimate in self.estimates.items()}
-        return Result(keys, estimates, len(cells))
+        sure = None if self.sure is None else [self.sure[cell] for cell in cells.tolist()]
+        return replace(self, keys=keys, estimates=estimates, cells=len(cells), sure=sure)
 
     def table(self) -> pa.Table:
         """Return keys first, then x, x_lower, x_upper and x_std for each aggregate x."""
@@ -330,13 +343,26 @@ def finish_result(bound: Bound, result: Result) -> Result:
     for item in outcome.computed:
         if item.alias not in estimates:  # an engine may know better
             estimates[item.alias] = _compute(item.expression, estimates, result.cells)
-    whole = Result(result.keys, estimates, result.cells)
-    cells = _sort_cells(outcome, whole, _cells_having(outcome, whole))
-    cells = cells[outcome.offset :][: outcome.limit]
+    whole = replace(result, estimates=estimates)
+    having = _cells_having(outcome, whole)
+    cells = _sort_cells(outcome, whole, having)[outcome.offset :][: outcome.limit]
     shown = [name for name in outcome.shown if name in estimates]
     keys = {name: array for name, array in whole.keys.items() if name in outcome.shown}
-    final = Result(keys, {name: estimates[name] for name in shown}, result.cells)
+    is_picked = _is_picked(outcome, whole, is_cut=len(cells) < len(having))
+    final = replace(whole, keys=keys, estimates={name: estimates[name] for name in shown}, is_picked=is_picked)
     return final if np.array_equal(cells, np.arange(result.cells)) else final.take(cells)
+
+
+def _is_picked(outcome: Outcome, result: Result, *, is_cut: bool) -> bool:
+    """Tell whether other tables that the release allows may have other rows after HAVING, or after LIMIT."""
+
+    def is_open(*nodes: Predicate | Expression) -> bool:
+        read = frozenset().union(*map(columns_of, nodes))
+        return any(not all(result.estimates[name].exact) for name in read if name in result.estimates)
+
+    may_miss = result.sure is not None and not all(result.sure)
+    by_order = is_cut and (may_miss or is_open(*(term.expression for term in outcome.order)))
+    return result.is_picked or by_order or is_open(outcome.having)
 
 
 def _compute(node: Expression, estimates: dict[str, Estimate], cells: int) -> Estimate:
@@ -494,8 +520,8 @@ def _ends_reached(left: Estimate, right: Estimate, divides: bool) -> list[bool]:
     flags = []
     for cell, ends in enumerate(right.widened()):
         spans_zero = divides and not right.exact[cell] and (ends is None or ends[0] <= 0 <= ends[1])
-        own = [side.reached is None or side.reached[cell] for side in (left, right) if not side.exact[cell]]
-        flags.append(len(own) <= 1 and all(own) and not spans_zero)
+        is_firm = all(side.is_firm(cell) for side in (left, right) if not side.exact[cell] or side.shake is not None)
+        flags.append(is_firm and (left.exact[cell] or right.exact[cell]) and not spans_zero)
     return flags
 
 

@@ -15,11 +15,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from hedgerow.digits import bound_texts, key_text, number_text
+from hedgerow.errors import printable
 from hedgerow.query.answer import MEANING, Answer, Result
 
-__all__ = ["AnswerTable"]
+__all__ = ["AnswerTable", "answer_cells", "place_of"]
 
+PICKED = "rows were chosen by expected answers; the true table may have others"
+ABSENT = "some of these groups may have no row in the true table, which then does not list them; a COUNT of 0 says that"
 _SHOWN = 60
+_UNBOUNDED = "none"
 _BAR = (140, 12)
 
 
@@ -52,6 +57,16 @@ class AnswerTable:
     def answers(self, name: str) -> list[Answer]:
         """Return one aggregate's answers, row by row."""
         return self._result.estimates[name].answers
+
+    @property
+    def sure(self) -> list[bool]:
+        """Tell of each row whether every table has it that the release allows: some group may have no row at all."""
+        return [True] * len(self) if self._result.sure is None else list(self._result.sure)
+
+    @property
+    def is_picked(self) -> bool:
+        """Tell whether HAVING, LIMIT or OFFSET chose rows by expected answers, so that the truth may have others."""
+        return self._result.is_picked
 
     def to_arrow(self) -> pa.Table:
         """Return the Arrow table."""
@@ -106,11 +121,12 @@ class AnswerTable:
 
     def _lines(self) -> list[list[str]]:
         lines = [
-            [*(_text(row[key]) for key in self.keys), name, *_cells(row[name])]
+            [*(key_text(row[key]) for key in self.keys), name, *answer_cells(row[name])]
             for _, row in zip(range(_SHOWN), self, strict=False)
             for name in self.aggregates
         ]
-        return [[*self.keys, "answer", "lower", "expected", "upper", "std"], *lines]
+        header = [*self.keys, "answer", "lower", "expected", "upper", "std"]
+        return [[printable(cell) for cell in line] for line in (header, *lines)]
 
     def _rest(self) -> list[str]:
         return [f"... {len(self) - _SHOWN:,} more rows"] if len(self) > _SHOWN else []
@@ -120,8 +136,14 @@ class AnswerTable:
         """Say what a reader must know about the columns."""
         found = [answer for name in self.aggregates for answer in self.answers(name)]
         notes = [MEANING] if any(answer.bounded and answer.std for answer in found) else []
+        if self._result.is_picked:
+            notes.append(PICKED)
+        if not all(self.sure):
+            notes.append(ABSENT)
         if any(not answer.reached for answer in found):
             notes.append("* bounds that hold, and may be wider than the best ones")
+        if not all(answer.bounded for answer in found):
+            notes.append(f"{_UNBOUNDED}: this answer is an estimate without bounds")
         return notes
 
     def _repr_html_(self) -> str:
@@ -146,22 +168,14 @@ def _align(line: list[str], widths: list[int], left: int) -> list[str]:
     return [cell.ljust(width) if place < left else cell.rjust(width) for place, (cell, width) in enumerate(pairs)]
 
 
-def _cells(answer: Answer) -> list[str]:
-    spread = "exact" if answer.exact and answer.lower is not None else _text(answer.std)
+def answer_cells(answer: Answer) -> list[str]:
+    """An answer for a table: lower, expected, upper and std, with a star at bounds that may be wider than the best."""
+    if not answer.bounded:
+        return [_UNBOUNDED, number_text(answer.expected), _UNBOUNDED, number_text(answer.std)]
+    spread = "exact" if answer.exact and answer.lower is not None else number_text(answer.std)
     star = "" if answer.reached else "*"
-    return [_text(answer.lower) + star, _text(answer.expected), _text(answer.upper) + star, spread]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return f"{value:,.6g}" if isinstance(value, float) and abs(value) < 1e6 else _long(value)
-
-
-def _long(value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return " ".join(str(value).split())
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}" if abs(value) < 1e15 else f"{value:.8g}"
+    lower, expected, upper = bound_texts(answer.lower, answer.expected, answer.upper, exact=answer.exact)
+    return [lower + star, expected, upper + star, spread]
 
 
 def _row(line: list[str], left: int, bar: str) -> str:
@@ -178,10 +192,10 @@ def _scale(answers: list[Answer]) -> tuple[float, float]:
 
 
 def _places(answer: Answer) -> list[float | None]:
-    return [_place(value) for value in (answer.lower, answer.expected, answer.upper)]
+    return [place_of(value) for value in (answer.lower, answer.expected, answer.upper)]
 
 
-def _place(value: Any) -> float | None:
+def place_of(value: Any) -> float | None:
     """Where a value lies on a line; texts and truth values lie nowhere."""
     if isinstance(value, datetime):
         return value.toordinal() + (value.hour * 3600 + value.minute * 60 + value.second) / 86400

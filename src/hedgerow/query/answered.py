@@ -90,7 +90,9 @@ class Answered:
     def result(self) -> Result:
         """The rows that are expected, as an engine hands them over."""
         kept = self.take([row for row in range(len(self)) if self.expected[row]])
-        return Result(kept.keys, {name: column.estimate for name, column in kept.numbers.items()}, len(kept))
+        estimates = {name: column.estimate for name, column in kept.numbers.items()}
+        is_picked = len(kept) < len(self)
+        return Result(kept.keys, estimates, len(kept), None if all(kept.sure) else kept.sure, is_picked)
 
     @property
     def names(self) -> list[str]:

@@ -50,7 +50,7 @@ class Uncertain:
 
     def is_reached(self, row: int) -> bool:
         """Tell whether both bounds are some table's answer."""
-        return self.estimate.exact[row] or self.estimate.reached is None or self.estimate.reached[row]
+        return (self.estimate.exact[row] and self.estimate.shake is None) or self.estimate.is_firm(row)
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,9 @@ def _middle(work: Callable[[Fraction], Ends], subject: _Cell, ends: Ends) -> tup
 
     if math.isnan(subject.mean):
         return float((ends[0] + ends[1]) / 2), math.nan
-    std = 0.0 if math.isnan(subject.std) else subject.std
+    std = subject.std
+    if math.isnan(std):
+        return at(subject.mean), math.nan
     return at(subject.mean), abs(at(subject.mean + std) - at(subject.mean - std)) / 2
 
 

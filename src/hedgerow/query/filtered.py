@@ -54,7 +54,7 @@ def run_filtered(run: Callable[[Bound], Result], bound: Bound) -> Result:
         cells = np.array([places[key] for key in _rows(found.keys, found.cells)], dtype=np.int64)
         for name, estimate in found.estimates.items():
             estimates[name] = _spread(estimate, cells, whole.cells, is_count=name in counts)
-    return Result(whole.keys, estimates, whole.cells)
+    return replace(whole, estimates=estimates)
 
 
 def _rows(keys: Mapping[str, pa.Array], cells: int) -> list[tuple[Any, ...]]:
@@ -81,4 +81,5 @@ def _spread(estimate: Estimate, cells: np.ndarray, number: int, *, is_count: boo
         slack=None if estimate.slack is None else at(estimate.slack, Fraction(0)),
         reached=None if estimate.reached is None else at(estimate.reached, True),
         endless=None if estimate.endless is None else at(estimate.endless, False),
+        shake=None if estimate.shake is None else at(estimate.shake, Fraction(0)),
     )

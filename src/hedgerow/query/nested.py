@@ -322,10 +322,8 @@ def _ends_of(ends: tuple[Fraction, Fraction] | None) -> tuple[Fraction, Fraction
 def _is_reached(estimate: Estimate, cell: list[tuple[int, bool]]) -> bool:
     """One open number, and rows that are all sure."""
     open_rows = [row for row, _ in cell if not estimate.exact[row]]
-    reached = estimate.reached
-    return all(is_sure for _, is_sure in cell) and (
-        not open_rows or (len(open_rows) == 1 and (reached is None or reached[open_rows[0]]))
-    )
+    firm = [row for row, _ in cell] if estimate.shake is not None else open_rows
+    return all(is_sure for _, is_sure in cell) and len(open_rows) <= 1 and all(map(estimate.is_firm, firm))
 
 
 def _fold(function: str, cell: list[tuple[Fraction, Fraction, bool]]) -> tuple[Fraction, Fraction] | None:
@@ -374,7 +372,7 @@ def _mean(function: str, numbers: list[float]) -> float:
 
 
 def _std(function: str, numbers: list[float]) -> float:
-    known = [0.0 if number is None or math.isnan(number) else number for number in numbers]
-    if not known:
+    if not numbers or any(map(math.isnan, numbers)):
         return math.nan
-    return math.fsum(known) if function == "sum" else math.fsum(known) / len(known) if function == "avg" else max(known)
+    total = math.fsum(numbers)
+    return total if function == "sum" else total / len(numbers) if function == "avg" else max(numbers)

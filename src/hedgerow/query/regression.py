@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hedgerow.digits import bound_texts
 from hedgerow.errors import counted
 from hedgerow.query.answer import MEANING
 
@@ -99,8 +100,8 @@ class Regression:
 
 
 def _cells(line: Coefficient) -> tuple[str, str, str, str, str]:
-    numbers = [f"{number:,.6g}" for number in (line.lower, line.expected, line.upper)]
-    return line.term, numbers[0], numbers[1], numbers[2], "exact" if line.exact else f"{line.std:.3g}"
+    lower, expected, upper = bound_texts(line.lower, line.expected, line.upper, exact=line.exact)
+    return line.term, lower, expected, upper, "exact" if line.exact else f"{line.std:.3g}"
 
 
 def _bar(line: Coefficient, width: int = 160) -> str:

@@ -47,7 +47,9 @@ def stack_results(results: Sequence[Result], names: Sequence[str]) -> Result:
             keys[name] = pa.concat_arrays(columns)
         else:
             estimates[name] = _below([result.estimates[name] for result in results])
-    return Result(keys, estimates, cells)
+    sure = [there for result in results for there in result.sure or [True] * result.cells]
+    is_picked = any(result.is_picked for result in results)
+    return Result(keys, estimates, cells, None if all(sure) else sure, is_picked)
 
 
 def _below(parts: Sequence[Estimate]) -> Estimate:
@@ -67,6 +69,7 @@ def _below(parts: Sequence[Estimate]) -> Estimate:
         slack=join("slack", Fraction(0)) if any(part.slack is not None for part in parts) else None,
         reached=join("reached", True) if any(part.reached is not None for part in parts) else None,
         endless=join("endless", False) if any(part.endless is not None for part in parts) else None,
+        shake=join("shake", Fraction(0)) if any(part.shake is not None for part in parts) else None,
         is_known=all(part.is_known for part in parts),
     )
 
@@ -101,11 +104,7 @@ def _concatenated_numbers(columns: Sequence[Uncertain]) -> Uncertain:
         [exact for estimate in estimates for exact in estimate.exact],
         roundings.pop() if len(roundings) == 1 else Rounding.OUTWARD,
         is_bounded=all(estimate.is_bounded for estimate in estimates),
-        reached=[
-            flag
-            for estimate in estimates
-            for flag in (estimate.reached if estimate.reached is not None else [True] * len(estimate.lower))
-        ],
+        reached=[estimate.is_firm(row) for estimate in estimates for row in range(len(estimate.lower))],
         endless=[flag for estimate in estimates for flag in estimate.endless or [False] * len(estimate.lower)],
     )
     return Uncertain(made, [gap for column in columns for gap in column.gaps])

@@ -1,4 +1,4 @@
-"""What a recipe says: table, roles, method, output; and the schema and the method that it builds."""
+"""The class `Recipe`: table, roles, method and output; it builds the schema and the method."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ def withdraw_unless_saved(release: Release | GroupedGraph, output: str | os.Path
     try:
         yield
     except BaseException:
-        # Saving may also fail after the bundle was put in place; then it has left, and its entry stays.
+        # Saving may also fail after the bundle was put in place; then it counts as published, and its entry stays.
         if release.receipt is not None and _checksum(output) == before:
             release.receipt.withdraw()
         raise

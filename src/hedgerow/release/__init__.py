@@ -1,4 +1,4 @@
-"""What leaves: one form a file, the guarantee, the manifest, and the bundle, the only way to write tables."""
+"""The release: its forms (one per file), its guarantee, its manifest, and the bundle, the only way to write tables."""
 
 from hedgerow.release.bundle import read
 from hedgerow.release.release import Made, PublishedColumns, Release, Rows

@@ -5,7 +5,7 @@ Guarantee  a box covers every value of its group; without a hierarchy no smaller
 Cost       O(n) per column, and a sort of the groups for sets
 
 A column is seen as codes in the order of the published rows; group g has the rows `offsets[g]:offsets[g + 1]`. Missing
-values have the last code. They are no part of an interval, set or node: a flag beside it tells that some are missing.
+values have the last code. They are not part of an interval, set or node: a separate flag says that some are missing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Box:
 
 
 def is_ordered(kind: pa.DataType) -> bool:
-    """Tell whether intervals of a type make sense: everything but text."""
+    """Return whether intervals of a type make sense: everything but text."""
     return not pa.types.is_string(kind)
 
 
@@ -83,7 +83,7 @@ def node_box(
 
 
 def set_box(codes: Codes, offsets: Offsets, encoded: Encoded, secret: NDArray[np.uint64]) -> Box:
-    """The set of the values of each group; equal sets share a number, which tells nothing about the groups.
+    """The set of the values of each group; equal sets share a number, which reveals nothing about the groups.
 
     `secret` is a random key per code, by which sets are numbered.
     """
@@ -125,7 +125,7 @@ def _node_ends(
 
 
 def _gaps(codes: Codes, offsets: Offsets, encoded: Encoded) -> NDArray[np.bool_]:
-    """Tell for each group whether some value is missing."""
+    """Return for each group whether some value is missing."""
     if not encoded.has_missing:
         return np.zeros(len(offsets) - 1, np.bool_)
     gaps: NDArray[np.bool_] = np.logical_or.reduceat(codes == len(encoded.domain), offsets[:-1])
@@ -158,8 +158,8 @@ def _node_sets(node: Offsets, hierarchy: Hierarchy) -> tuple[pa.Array, tuple[NDA
 def _number_sets(codes: Codes, offsets: Offsets, secret: NDArray[np.uint64]) -> tuple[Offsets, Offsets, Offsets]:
     """Give equal sets of values one number, -1 to empty ones; return it, a group for each number, and how many it has.
 
-    Sets are told apart by a bit per value where these fit a word; otherwise by the exclusive or of a random key per
-    value, and then compared: two sets never share a number. Either way they are numbered in the order of these keys.
+    Sets are compared by a bit per value if these fit a word; otherwise by the exclusive or of a random key per value,
+    and then value by value: two sets never share a number. Either way they are numbered in the order of these keys.
     """
     if len(secret) <= _BITS:
         return _number_words(codes, offsets, secret)
@@ -254,7 +254,7 @@ def _are_equal(
     order: Offsets,
     last: Offsets,
 ) -> bool:
-    """Tell whether each group has as many distinct codes as the one that stands for its number, and all of them there.
+    """Return whether each group has the same distinct codes as the group that represents its set.
 
     `order` lists the groups number after number.
     """

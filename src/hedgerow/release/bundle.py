@@ -1,4 +1,4 @@
-"""The only door out: a release as a folder of Parquet files with a manifest."""
+"""Write and read bundles: a release as a folder of Parquet files with a manifest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from hedgerow._version import __version__
-from hedgerow.cores import cores
+from hedgerow.cores import FEW, cores
 from hedgerow.errors import BundleError
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms import form_of
@@ -49,6 +49,9 @@ __all__ = [
 
 Found = TypeVar("Found")
 
+_KEPT = 1 << 20
+"""Bytes up to which all parts of a bundle are kept once they were read."""
+
 
 def write(
     release: Release,
@@ -70,10 +73,10 @@ def write(
 
 
 def refuse_seeded(made: Made, allow_insecure: bool) -> None:
-    """Raise BundleError for what a seed can undo, unless that is wanted."""
+    """Raise BundleError for a release made from a seed, which could be undone, unless `allow_insecure` permits it."""
     if made.reproducible and not allow_insecure:
         raise BundleError(
-            "This release was made with a seed, so whoever learns the seed can undo it. Publish without a seed, "
+            "This release was made with a seed, so anyone who learns the seed can undo it. Publish without a seed, "
             "or allow it for a test (--allow-insecure, allow_insecure=True)."
         )
 
@@ -86,7 +89,7 @@ def read(path: str | os.PathLike[str], *, max_bytes: int | None = None) -> Relea
 
 def read_held(bundle: Held, *, max_bytes: int | None = None) -> Release:
     """Read the release of a bundle that is held open; its helper tables are checked but not read."""
-    if isinstance(manifest := decode(bundle.manifest), PartsManifest):
+    if isinstance(manifest := bundle.decoded, PartsManifest):
         tables = PartedTables(PartsBundle.of(bundle, max_bytes=max_bytes))
         # Reading a part checks the words, and what is said of the making, before anybody meets them.
         return replace(tables.first, tables=tables, rows=manifest.rows, groups=manifest.groups)
@@ -104,6 +107,8 @@ class PartedTables(Mapping[str, pa.Table]):
         self.path, self._manifest, self._max_bytes = parts.bundle.path, parts.bundle.manifest, parts.max_bytes
         shared = [name for name in SHARED if f"{name}.parquet" in parts.manifest.files]
         self._names = (*(name for name in parts.tables if name != "help"), *shared)
+        self._rows, self.number = parts.manifest.rows.published, len(parts)
+        self._kept: list[Release] | None = None
         self.remembered: dict[str, Any] = {}
         """What questions found out about all parts, and need again."""
 
@@ -128,15 +133,8 @@ class PartedTables(Mapping[str, pa.Table]):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a task takes along: the place, and the manifest that was read; no table that was."""
-        kept = ("path", "_manifest", "_max_bytes", "_names")
-        return {name: getattr(self, name) for name in kept} | {"remembered": {}}
-
-    @property
-    def number(self) -> int:
-        """How many parts there are."""
-        manifest = decode(self._manifest)
-        assert isinstance(manifest, PartsManifest)
-        return len(manifest.parts)
+        kept = ("path", "_manifest", "_max_bytes", "_names", "_rows", "number")
+        return {name: getattr(self, name) for name in kept} | {"_kept": None, "remembered": {}}
 
     def part(self, number: int) -> Release:
         """One part as a release of its own, groups numbered from 0."""
@@ -144,8 +142,14 @@ class PartedTables(Mapping[str, pa.Table]):
             return as_release(parts.read(number)[0])
 
     def parts(self) -> Iterator[Release]:
-        """The parts as releases of their own, groups numbered from 0, one after the other."""
+        """The parts as releases of their own, groups numbered from 0, one after the other; small ones are kept."""
+        if self._kept is not None:
+            self._require_same(read_manifest(self.path))
+            yield from self._kept
+            return
         kinds: dict[str, pa.Schema] = {}
+        kept: list[Release] = []
+        room = _KEPT
         with self._hold() as parts:
             for number in range(len(parts)):
                 release, _ = parts.read(number)
@@ -154,12 +158,17 @@ class PartedTables(Mapping[str, pa.Table]):
                 if found != kinds:
                     raise BundleError("The parts do not have the same tables, columns and types.")
                 part = as_release(release)
+                room -= sum(table.nbytes for table in release.tables.values())
+                kept = [*kept, part] if room >= 0 else []
                 del release
                 yield part
                 del part  # before the next one is read
+        self._kept = kept if room >= 0 else None
 
     def each(self, function: Callable[[Release], Found]) -> list[Found]:
         """What a function finds in each part: the next part is read while others are looked at."""
+        if self._rows <= FEW:
+            return [function(part) for part in self.parts()]
         threads, found = max(cores() - 1, 1), []
         with ThreadPoolExecutor(threads) as pool:
             waiting: deque[Future[Found]] = deque()
@@ -178,9 +187,12 @@ class PartedTables(Mapping[str, pa.Table]):
     @contextmanager
     def _hold(self) -> Iterator[PartsBundle]:
         with hold(self.path) as bundle:
-            if bundle.manifest != self._manifest:
-                raise BundleError(f"'{bundle.folder}' was replaced after it was opened; open it again.")
+            self._require_same(bundle.manifest)
             yield PartsBundle.of(bundle, max_bytes=self._max_bytes)
+
+    def _require_same(self, manifest: bytes) -> None:
+        if manifest != self._manifest:
+            raise BundleError(f"'{self.path.name}' was replaced after it was opened; open it again.")
 
 
 def as_release(found: PublishedRelease) -> Release:

@@ -1,11 +1,11 @@
 """A folder of Parquet files and texts with a manifest, written whole or not at all; `holding` reads it.
 
-It is written under a hidden name beside its target, every file synced, the manifest last, then renamed. Whatever a
-killed writer leaves behind is swept by the next one.
+It is written under a hidden name beside its target, every file synced, the manifest last, then renamed. The next
+writer removes what a killed writer left behind.
 
 A finished folder is put in the place of another one so that a reader sees the whole old or the whole new one. Linux and
-macOS exchange two folders in one step. Elsewhere the old folder steps aside first under a name that `folder_to_read`
-looks for, so that a crash between the two renames loses nothing.
+macOS exchange two folders in one step. Elsewhere the old folder is first renamed to a name that `folder_to_read` looks
+for, so that a crash between the two renames loses nothing.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _sweep(target: Path) -> None:
 
 
 def _is_abandoned(folder: Path, writer: int) -> bool:
-    """Tell whether the process that made the folder no longer runs."""
+    """Return whether the process that made the folder no longer runs."""
     if sys.platform == "win32":  # there os.kill ends the process instead of asking after it
         with suppress(FileNotFoundError):
             return time.time() - folder.stat().st_mtime > _A_DAY

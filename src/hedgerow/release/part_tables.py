@@ -1,4 +1,4 @@
-"""The tables of the parts of a release: cut at the borders of groups, numbered on from part to part, and sampled.
+"""Cut the tables of a release into parts at the borders of groups, number them across parts, and sample them.
 
 Guarantee  a part holds whole groups, and every set that its rows refer to
 Cost       O(rows) for cutting; a sample holds about as many rows as were asked for

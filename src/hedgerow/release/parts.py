@@ -63,7 +63,7 @@ class Stage:
 
     @property
     def is_local(self) -> bool:
-        """Tell whether the folder is on a file system of this machine."""
+        """Return whether the folder is on a file system of this machine."""
         return "://" not in self.folder
 
 

@@ -1,4 +1,4 @@
-"""The page inside a bundle, for the person who receives it and has never heard of hedgerow."""
+"""The README of a bundle, for a recipient who does not know hedgerow."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from hedgerow.arrays import is_numeric
 from hedgerow.release.release import Release
+from hedgerow.verify.names import tables_with
 from hedgerow.verify.parts import PARTED
 from hedgerow.verify.words import page_words
 
@@ -111,7 +112,7 @@ def what_was_done(release: Release) -> str:
 
 
 def _ask(release: Release, helpers: Mapping[str, pa.Table]) -> str:
-    """Say how to ask: with hedgerow, and with what everybody has."""
+    """Say how to ask: with hedgerow, and with SQL, pandas and R."""
     warning = (_ESTIMATED if release.form.is_altered else _BOUNDED).format(**_words(release))
     example = release.form.example(release, [name for table in helpers.values() for name in table.column_names])
     question = "SELECT count(*) AS total FROM release" if example is None else example.question
@@ -124,8 +125,12 @@ def _weighting(release: Release) -> str:
     weight = release.made.parameters.get("weight")
     if weight is None or release.form.columns_apart:
         return ""
-    kinds = {field.name: field.type for table in release.tables.values() for field in table.schema}
-    numbers = [name for name in release.columns.sensitive if name in kinds and is_numeric(kinds[name])]
+    kinds = {
+        name: table.schema.field(name).type
+        for name in release.columns.sensitive
+        for table in tables_with(release.tables, name)
+    }
+    numbers = [name for name, kind in kinds.items() if is_numeric(kind)]
     average = [f'a weighted average is\n`sum("{name}" * "{weight}") / sum("{weight}")`, ' for name in numbers[:1]]
     return (
         f"\nA row stands for as many people as its `{weight}` says: {''.join(average)}"

@@ -1,10 +1,10 @@
-"""A release: what leaves, and nothing else.
+"""The class `Release`: what is published, and nothing else.
 
-It is built from arrays that are named one by one, so that a new working column stays inside until someone adds it
-here. There is no way back to the table from it.
+It is built from arrays that are named one by one, so that a new working column is not published until it is added
+here. It has no reference to the original table.
 
-`ask`, `sql`, `verify` and `save` are the front door to the packages that follow on the path of data; they import them
-when called, so that this module itself depends on nothing below it.
+`ask`, `sql`, `verify` and `save` call packages that come later on the path of data; they import them when called, so
+that this module does not depend on them.
 """
 
 from __future__ import annotations
@@ -67,7 +67,14 @@ class Release:
     def ask(self, sql: str, *, tables: Mapping[str, Any] | None = None, estimate: str = "fair") -> Any:
         """Answer one aggregate with its guaranteed bounds: an `Answer`; several, or GROUP BY: as `sql` does.
 
-        `estimate` "learned" adds a guess from what known columns tell about hidden ones, to one COUNT, SUM or AVG.
+        `estimate="learned"` adds an estimate from correlations between known and hidden columns, for one COUNT, SUM or
+        AVG.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> print(release.ask("SELECT avg(pay) FROM release WHERE age = 30"))
+        between 10 and 20, expected 15 ± 5 over fair assignments
         """
         from hedgerow import query
 
@@ -78,6 +85,12 @@ class Release:
         """Answer a SELECT; each aggregate x comes as x (expected), x_lower, x_upper and x_std.
 
         `tables` are tables of one's own that the question joins on known columns: frames or files, by name.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> release.sql("SELECT sum(pay) AS total FROM release WHERE age <> 41").to_arrow().to_pylist()
+        [{'total': 65.0, 'total_lower': 60, 'total_upper': 70, 'total_std': 5.0}]
         """
         from hedgerow import query
 
@@ -92,14 +105,29 @@ class Release:
 
     @within_limits
     def connect(self, engine: str = "arrays", *, schema: str | None = None) -> Session:
-        """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema."""
+        """Open a session for many questions: on "arrays", on "duckdb", or on a PostgreSQL address and its schema.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> with release.connect("duckdb") as session:
+        ...     print(session.ask("SELECT max(pay) FROM release"))
+        40 (exact)
+        """
         from hedgerow import query
 
         return query.connect(self, engine, schema=schema)
 
     @within_limits
     def verify(self) -> Verification:
-        """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise."""
+        """Re-derive the guarantee from what is published; return what was checked, or raise BrokenPromise.
+
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> release.verify().checks[1]
+        '4 rows published, 0 suppressed, 4 came in'
+        """
         from hedgerow.release.bundle import PartedTables
         from hedgerow.verify import verify
 
@@ -119,6 +147,15 @@ class Release:
 
         A release that was recorded in a ledger is confirmed there. `rows_per_part` writes it in parts of whole groups
         of about so many rows; `help` then says what the help tables hold: "all", "sums" alone, or "none".
+
+        >>> import os, tempfile
+        >>> import hedgerow as hr
+        >>> release = hr.KEAnonymity(k=2, e=1).publish(
+        ...     {"age": [30, 31, 40, 41], "pay": [10, 20, 30, 40]}, hr.Schema(quasi="age", sensitive="pay"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     release.save(f"{folder}/out")
+        ...     sorted(os.listdir(f"{folder}/out"))
+        ['README.md', 'help.parquet', 'index.html', 'manifest.json', 'release.parquet']
         """
         from hedgerow.query import help_table
         from hedgerow.release.bundle import checksum, write
@@ -164,7 +201,7 @@ class Release:
         return replace(self, receipt=receipt)
 
     def __repr__(self) -> str:
-        # Counts and names alone: a release ends up in logs and notebooks, where rows read like facts about people.
+        # Only counts and names: this text ends up in logs and notebooks, where rows would look like facts about people.
         counts = f"{counted(self.rows.published, 'row')}, {counted(self.groups, 'group')}"
         return f"Release({self.made.method}, {self.form}: {counts}; sensitive: {', '.join(self.columns.sensitive)})"
 

@@ -1,1 +1,1 @@
-"""What a person reads: figures and pages."""
+"""Figures, and answers as text."""

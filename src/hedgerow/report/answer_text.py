@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from hedgerow.digits import key_text, number_text
 from hedgerow.errors import HedgerowError, counted
+from hedgerow.query.answer import Answer
+from hedgerow.query.answer_table import answer_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,15 +21,6 @@ if TYPE_CHECKING:
 COLUMNS = ("lower", "expected", "upper", "std")
 _NOTHING = 1e-12
 """Relative width of an exact answer: bounds that are no whole numbers are rounded outwards."""
-
-
-def number(value: object) -> str:
-    """Write a number for a person: thousands apart, at most six significant digits behind the point."""
-    if value is None:
-        return "NULL"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1e6 or value == int(value) else f"{value:,.6g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @dataclass(frozen=True)
@@ -46,25 +40,27 @@ def answer_lines(result: pa.Table | AnswerTable) -> AnswerLines:
     belonging = {f"{name}_{part}" for name in aggregates for part in ("lower", "upper", "std")}
     keys = [name for name in result.column_names if name not in belonging and name not in aggregates]
     rows = result.to_pylist()
-    # Bounds that are no whole numbers are rounded outwards: an answer itself knows whether it is exact.
-    sure = {name: [answer.exact for answer in result.answers(name)] for name in getattr(result, "aggregates", ())}
+    known = set(getattr(result, "aggregates", ()))
+    answers = {
+        name: result.answers(name) if name in known else [_answer(row, name) for row in rows] for name in aggregates
+    }
     lines = [
-        [*(number(row[key]) for key in keys), name, *_cells(row, name, name in sure and sure[name][place])]
+        [*(key_text(row[key]) for key in keys), name, *answer_cells(answers[name][place])]
         for place, row in enumerate(rows)
         for name in aggregates
     ]
     return AnswerLines([*keys, "answer", *COLUMNS], lines, aggregates, rows)
 
 
-def _cells(row: dict[str, Any], name: str, is_sure: bool) -> list[str]:
-    is_exact = (is_sure or row[f"{name}_lower"] == row[f"{name}_upper"]) and row[f"{name}_lower"] is not None
-    spread = "exact" if is_exact else number(row[f"{name}_std"])
-    return [number(row[f"{name}_lower"]), number(row[name]), number(row[f"{name}_upper"]), spread]
+def _answer(row: dict[str, Any], name: str) -> Answer:
+    """An answer of a plain table, which does not say more than its numbers."""
+    lower, upper = row[f"{name}_lower"], row[f"{name}_upper"]
+    return Answer(lower, upper, row[name], row[f"{name}_std"], lower == upper)
 
 
 def has_width(row: dict[str, Any], name: str) -> bool:
-    """Tell whether the digits differ; that bounds were rounded outwards is nothing to draw."""
-    return number(row[f"{name}_lower"]) != number(row[f"{name}_upper"])
+    """Return whether the digits differ; that bounds were rounded outwards is nothing to draw."""
+    return number_text(row[f"{name}_lower"]) != number_text(row[f"{name}_upper"])
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ def explanation(release: Release, session: Session, question: str) -> Explanatio
         f"{found.open:,} of them leave the answer uncertain."
     )
     worst = [
-        (cause.group, f"{number(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")
+        (cause.group, f"{number_text(round(cause.hits, 1))} of {cause.rows:,}", f"{100 * cause.share:.1f}%")
         for cause in found.worst
     ]
     return Explanation(sql, [reach, groups], worst, _advice(*best_moves(release, session, question)))

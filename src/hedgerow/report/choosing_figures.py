@@ -1,6 +1,6 @@
-"""Figures for whoever chooses a method: promise against width, and the lattice of a full-domain search.
+"""Figures for choosing a method: promise against width, and the lattice of a full-domain search.
 
-They are about the owner's table: nothing of them is published.
+They show the owner's table and are not published.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Before publishing: how far is a table from its target, what does disguising it cost, what does the tree look like?
+"""Advice on target distributions: distance of a table from its target, cost of disguising it, drawings of the tree.
 
-Nothing here is published. The figures depend on the sensitive values: they are for the owner's eyes.
+The figures depend on the sensitive values: they are for the owner only.
 """
 
 from __future__ import annotations

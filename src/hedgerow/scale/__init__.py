@@ -50,7 +50,7 @@ def available_memory() -> int | None:
 
 
 def table_bytes(source: str | os.PathLike[str]) -> int | None:
-    """About how many bytes a table of files takes in memory; None where that is not told without reading it."""
+    """About how many bytes a table of files takes in memory; None if that is unknown without reading it."""
     path = as_path(source)
     if path.suffix.lower() in (".csv", ".tsv") and os.path.isfile(path):
         return path.stat().st_size
@@ -71,7 +71,7 @@ def table_bytes(source: str | os.PathLike[str]) -> int | None:
 
 
 def is_too_large(source: str | os.PathLike[str]) -> bool:
-    """Tell whether publishing a table in memory would take more memory than there is."""
+    """Return whether publishing a table in memory would take more memory than there is."""
     size, free = table_bytes(source), available_memory()
     return size is not None and free is not None and _TIMES * size > free
 

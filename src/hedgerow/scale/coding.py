@@ -292,7 +292,7 @@ def _example(
         name: pa.concat_arrays([values, values.take(pa.array(np.zeros(longest - len(values), np.int64)))])
         for name, values in listed.items()
     }
-    # Identifiers have a role and no values: nobody has read them.
+    # Identifiers have a role but no values: they were not read.
     padded |= {name: pa.nulls(longest, pa.string()) for name in schema.identifier if name not in names}
     table, own, merged = schema.in_form(flatten(pa.table(padded), "arrow"))
     for name in names:

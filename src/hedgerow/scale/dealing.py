@@ -36,8 +36,8 @@ class Placing:
     """Which block takes a row: `rows[i]` rows of class c go to `blocks[i]`, for i in starts[c]:starts[c + 1].
 
     `classify` gives the class of each row of a coded batch. It has to be a function of the row alone, so that it says
-    the same in every pass. `place` uses up the urns: whoever runs several tasks asks `tally` in each one, and gives
-    every task its own share of the urns (`divide`).
+    the same in every pass. `place` uses up the urns: with several tasks, call `tally` in each one, and give every
+    task its own share of the urns (`divide`).
     """
 
     classify: Callable[[pa.Table], NDArray[np.int32]]
@@ -162,6 +162,7 @@ def draw_tables(counts: Ints, sizes: Ints, *, keys: Keys = system_keys) -> Ints:
 
 @kernel
 def _fill(counts: Ints, sizes: Ints, keys: NDArray[np.uint64], table: Ints) -> None:
+    """Draw `sizes[i]` items without replacement for each line i, and write how many of each kind it gets."""
     drawn = 0
     for line in range(len(sizes)):
         wanted, total = sizes[line], np.int64(0)

@@ -62,7 +62,7 @@ class CsvSource(DuckSource):
         found = super().distinct(column, most)
         if found is None:
             raise InputError(
-                f"'{column}' has more than {most:,} different texts, too many to tell what they are; convert the "
+                f"'{column}' has more than {most:,} different texts, too many to find out its type; convert the "
                 "file to Parquet."
             )
         self._signs |= {sign for sign in ",." if has_decimals(_trim(found[0]), sign)}

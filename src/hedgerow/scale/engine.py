@@ -3,7 +3,7 @@
 The plan has five steps, and an engine does the three that touch rows:
 
     count    `names`, `head`, `count_rows`, `distinct`, `combinations`: what is there, in the engine's own values.
-             Nobody calls an engine for a column that is an identifier, unless the release is recorded in a ledger.
+             Identifiers are not read, unless the release is recorded in a ledger.
              `leave_out` drops rows for good: later calls do not see them. `gather` returns what a function makes of
              each batch, such as keyed hashes of its rows.
     decide   on the driver, on counts alone (`methods`). A decision that needs more counts asks for `fold`: a function
@@ -20,8 +20,8 @@ The plan has five steps, and an engine does the three that touch rows:
 An engine with several tasks has to divide the urns of a placing before it scatters: `fold(coder, placing.tally)` says
 how many rows of each class every task will see, and `placing.divide` gives each task its own placing. The tasks of both
 passes have to see the same rows: if they do not, `place` or `finish` raises InputError, which is what has to happen
-when the table changed. Coins that are drawn before rows move must come out the same when a task is repeated: give a
-placing whose task may be repeated `keys` made from a secret seed of that task.
+when the table changed. Random draws before rows move must be the same when a task is repeated: give a placing
+whose task may be repeated `keys` made from a secret seed of that task.
 
 Functions that are handed to `fold`, `scatter` and `run` can be pickled by cloudpickle and hold small plans alone.
 Errors of hedgerow that they raise have to arrive as they are; no message of an engine may be passed on, for it may

@@ -1,4 +1,4 @@
-"""What every source of passes has in common: what it is asked, how names are written, what its errors become."""
+"""The protocol of sources that are read in passes, with quoting of names and translation of errors."""
 
 from __future__ import annotations
 

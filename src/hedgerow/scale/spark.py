@@ -6,11 +6,11 @@ Cost       one pass for the distinct values of all columns, and one for each col
            for the shares of tasks where these are not known yet, one that moves the coded rows once
 
 Classic sessions and Spark Connect: nothing but data frames and functions over Arrow batches, no context, no broadcast.
-Before rows move it is taken down, task by task, how many rows of each class there are, and a digest of the values in
-their order; the task that moves them has to find the same. Where the class of a row follows from one column the
-counting of values has told that already; otherwise it takes a pass. So the tasks of all passes are the same, as they
-are for files and tables, and the coins of a task, which come from a keyed stream, fall the same way when Spark repeats
-it. A frame whose order changes from pass to pass is to be written to files first.
+Before rows move, each task records how many rows of each class it has, and a digest of the values in their order; the
+task that moves them must find the same. If the class of a row follows from one column these numbers are known from
+counting values; otherwise they take a pass. The tasks of all passes must therefore be the same, as they are for files
+and tables. The random numbers of a task come from a keyed stream, so that they are the same when Spark repeats it. A
+frame whose order changes from pass to pass must be written to files first.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from hedgerow.scale.spark_tasks import (
     GatherWork,
     RunWork,
     ScatterWork,
-    Share,
+    TaskCounts,
     add_tasks,
     shares_of,
 )
@@ -81,7 +81,7 @@ class ClusterEngine(ScaleEngine):
         self._session: Any = frame.sparkSession
         self._progress = progress
         self._rows: int | None = None
-        self._seen: dict[int, Share] = {}
+        self._seen: dict[int, TaskCounts] = {}
         self._scattered: ScatterWork | None = None
         self._stop = stop
         self._most = self.block_rows = block_rows
@@ -177,12 +177,12 @@ class ClusterEngine(ScaleEngine):
             for row in found.toLocalIterator(prefetchPartitions=True):
                 yield pickle.loads(row[0])
 
-    def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, Share]:
+    def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, TaskCounts]:
         work = FoldWork(coder, count)
         with self._fix_settings(), plain_errors():
             return shares_of(self._select(coder.names).mapInArrow(work, "task int, share binary").toArrow())
 
-    def _tallies(self, coder: Coder, placing: Placing) -> dict[int, Share]:
+    def _tallies(self, coder: Coder, placing: Placing) -> dict[int, TaskCounts]:
         """How many rows of each class every task has: from what was counted, or else by a pass."""
         by, size = placing.classify, len(placing.left)
         if not isinstance(by, ColumnClass) or not all(

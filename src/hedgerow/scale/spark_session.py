@@ -1,4 +1,4 @@
-"""Sessions of Spark, what they can read, and what their errors become: a sentence, which quotes no cell."""
+"""Open sessions of Spark and their sources, and translate their errors into sentences without cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Spark's Python workers do in a task: count, code, deal and send rows, and run the kernels of a block.
+"""The tasks of Spark's Python workers: count, encode, assign and send rows, and run the kernels of a block.
 
 Guarantee  what leaves a task before the kernels are codes; an error of ours reaches the driver, and nothing of any
            other but its kind, so that no message or log has a cell
@@ -31,7 +31,7 @@ __all__ = [
     "GatherWork",
     "RunWork",
     "ScatterWork",
-    "Share",
+    "TaskCounts",
     "add_tasks",
     "shares_of",
 ]
@@ -46,7 +46,7 @@ _SENT = 1 << 19
 
 
 @dataclass(frozen=True, eq=False)
-class Share:
+class TaskCounts:
     """What a task saw: its total, digests of its columns in the order of rows, and what it counted of each."""
 
     total: Any
@@ -54,10 +54,10 @@ class Share:
     counts: Mapping[str, bytes] = field(default_factory=dict)
 
 
-def shares_of(found: pa.Table) -> dict[int, Share]:
+def shares_of(found: pa.Table) -> dict[int, TaskCounts]:
     """What each task saw, by its number."""
     pairs = zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
-    return dict(sorted((int(task), Share(*pickle.loads(share))) for task, share in pairs))
+    return dict(sorted((int(task), TaskCounts(*pickle.loads(share))) for task, share in pairs))
 
 
 def _record_of(*share: object) -> pa.RecordBatch:

@@ -1,4 +1,4 @@
-"""Columns get meaning: roles, domains, hierarchies, and a schema that ties them to a table."""
+"""What columns mean: roles, domains, hierarchies, and the schema of a table."""
 
 from hedgerow.schema.domain import Domain
 from hedgerow.schema.hierarchy import Hierarchy

@@ -1,7 +1,7 @@
 """Which values a column may take, and in which order.
 
-A domain is declared, not observed: a range or an order that was read off the table would itself tell something about
-the people in it. Bounds are compared as fractions, so that 0.1 means one tenth.
+A domain is declared, not observed: a range or an order taken from the table would reveal something about the people in
+it. Bounds are compared as fractions, so that 0.1 means one tenth.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ class Domain:
 
     `low`, `high` and `step` belong to numbers and dates (the step of dates is in days), `listed` to the other kinds.
     A bound that is None is open; an empty `listed` allows any value.
+
+    >>> Domain.numeric(0, 10, step=5).values(), Domain.ordered(["low", "high"]).values()
+    ((0, 5, 10), ('low', 'high'))
     """
 
     kind: Kind
@@ -84,7 +87,7 @@ class Domain:
 
     @property
     def is_ordered(self) -> bool:
-        """Whether 'between two values' means something."""
+        """Whether the values have an order, so that ranges make sense."""
         return self.kind != "nominal"
 
     def in_form(self, policy: str) -> Domain:

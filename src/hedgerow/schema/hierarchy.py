@@ -46,6 +46,9 @@ class Hierarchy:
 
     `weights`, where present, holds the weight of the edge above each node (1 for the root) as whole numbers without a
     common divisor among siblings: the ratios of a target distribution.
+
+    >>> Hierarchy.intervals([31, 35, 42, 48], width=[5, 10]).lines()[0]
+    ('31', '[30, 35)', '[30, 40)', '*')
     """
 
     leaves: pa.Array

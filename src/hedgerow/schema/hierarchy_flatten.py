@@ -20,7 +20,7 @@ from hedgerow.table.checks import BLANKS
 
 
 @dataclass(frozen=True)
-class Flat:
+class FlatTree:
     """A tree as arrays over its nodes: the values first, then the inner nodes, children before parents."""
 
     leaves: pa.Array
@@ -78,7 +78,7 @@ class _Walk:
         return number
 
 
-def flatten(tree: Branch) -> Flat:
+def flatten(tree: Branch) -> FlatTree:
     """Number the nodes and check that every level partitions the values."""
     walk = _Walk()
     walk.visit(tree, 0)
@@ -92,7 +92,7 @@ def flatten(tree: Branch) -> Flat:
     high = [*(code + 1 for code in codes), *(node[3] for node in walk.inner)]
     _require_clear_labels(labels, low, high)
     depths = [*walk.value_depths, *(node[1] for node in walk.inner)]
-    return Flat(leaves, _frozen([*parents, -1]), _frozen(depths), _frozen(low), _frozen(high), labels)
+    return FlatTree(leaves, _frozen([*parents, -1]), _frozen(depths), _frozen(low), _frozen(high), labels)
 
 
 def _frozen(numbers: Sequence[int]) -> NDArray[np.int32]:

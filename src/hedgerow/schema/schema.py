@@ -1,4 +1,4 @@
-"""What every column of a table means: the one thing that nobody but the data's owner can know."""
+"""The role of every column of a table, which only the owner of the data can know."""
 
 from __future__ import annotations
 
@@ -57,16 +57,16 @@ _DEFAULT_POLICY: Mapping[Role, MissingPolicy] = {
     Role.IDENTIFIER: "value",
     Role.QUASI: "value",
     Role.PLAIN: "value",
-    # A row of no known cluster is a cluster of its own; a row without a weight stands for nobody knows how many.
+    # A row without a cluster is a cluster of its own; how many people a row without a weight stands for is unknown.
     Role.CLUSTER: "value",
     Role.WEIGHT: "refuse",
-    # A missing sensitive value that is published as a value tells that nothing is known about somebody.
+    # A missing sensitive value that is published as a value reveals that nothing is known about a person.
     Role.SENSITIVE: "refuse",
 }
 
 
 class Declared(TypedDict, total=False):
-    """What a schema may say beside the four roles that every table has: by name alone."""
+    """What a schema may declare besides the four roles, as keyword arguments."""
 
     weight: str | Sequence[str]
     cluster: str | Sequence[str]
@@ -82,7 +82,12 @@ class Schema:
 
     A single name may stand for a list of one. By name alone: `weight` and `cluster`, one column each; `domains` and
     `hierarchies` by column; `missing`, one policy for all columns or a policy per column; `texts` by column: "trimmed"
-    (Unicode's form NFC, no spaces around: the default of sensitive texts), "folded" (case ignored, too) or "exact".
+    (Unicode's form NFC, no spaces around, no invisible characters: the default of sensitive texts), "folded" (case
+    ignored, too) or "exact".
+
+    >>> schema = Schema(quasi=["age", "sex"], sensitive="pay", missing={"pay": "suppress"})
+    >>> str(schema.roles["pay"]), schema.missing_policy("pay")
+    ('sensitive', 'suppress')
     """
 
     quasi: tuple[str, ...]
@@ -281,7 +286,7 @@ def _require_policies(argument: str, policies: Mapping[str, str], known: Sequenc
 
 
 def _came(table: Table, name: str) -> pa.Array:
-    """A column of text with the spaces that it came with; what is missing now is missing there."""
+    """A column of text with its original spaces; values that are missing now stay missing."""
     column = one_array(table.arrow.column(name))
     if name not in table.untrimmed:
         return column

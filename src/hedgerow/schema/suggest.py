@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,9 +18,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import is_numeric
 from hedgerow.exact import floats_of
 from hedgerow.schema.schema import Role
-
-if TYPE_CHECKING:
-    from hedgerow.table import Table
+from hedgerow.table import Table, read_table
 
 
 def _words(name: str) -> frozenset[str]:
@@ -103,8 +100,14 @@ class _Column:
         return bool(pa.types.is_string(self.type))
 
 
-def suggest(table: Table) -> list[Suggestion]:
-    """Propose a role for every column of a table, in the table's order."""
+def suggest(source: object) -> list[Suggestion]:
+    """Propose a role for every column of a table, in the table's order; it is taken in every way of `read_table`.
+
+    >>> table = {"name": ["a", "b"], "age": [30, 31], "salary": [1, 2]}
+    >>> [(each.column, str(each.role)) for each in suggest(table)]
+    [('name', 'identifier'), ('age', 'quasi'), ('salary', 'sensitive')]
+    """
+    table = read_table(source)
     return [_suggest_one(table, name) for name in table.names]
 
 
@@ -113,8 +116,7 @@ def _suggest_one(table: Table, name: str) -> Suggestion:
     counts = encoded.counts()[: len(encoded.domain)]
     column = _Column(_words(name), encoded.domain.type, encoded.domain, counts)
     role, reason = _judge(column)
-    if _has_decimal_commas(column):
-        reason += "; numbers with a decimal comma are read as texts: declare it with --decimal ,"
+    reason += _doubt(column)
     missing = 1 - column.rows / table.num_rows if table.num_rows else 0.0
     return Suggestion(name, role, reason, str(column.type), column.distinct, missing)
 
@@ -123,7 +125,7 @@ def _judge(column: _Column) -> tuple[Role, str]:
     if column.distinct == 0:
         return Role.PLAIN, "holds no values at all"
     if column.distinct == 1:
-        return Role.PLAIN, "holds one value only: it tells nobody apart"
+        return Role.PLAIN, "holds one value only: it distinguishes nobody"
     return _judge_by_name(column) or _judge_by_shape(column)
 
 
@@ -177,7 +179,7 @@ def _several(column: _Column) -> str:
 
 
 def _has_running_numbers(column: _Column) -> bool:
-    """Tell whether whole numbers were given one after the other, each to few rows."""
+    """Return whether whole numbers were given one after the other, each to few rows."""
     if not pa.types.is_integer(column.type) or column.distinct < _MANY_NUMBERS or column.counts.max() > _FEW_ROWS:
         return False
     span = int(column.values[-1].as_py()) - int(column.values[0].as_py()) + 1
@@ -191,9 +193,33 @@ def _is_skewed(column: _Column) -> bool:
     return float(np.average(values, weights=column.counts)) > _SKEW * median >= 0
 
 
-def _has_decimal_commas(column: _Column) -> bool:
-    """Tell whether all texts are numbers if a comma is a point, and some have one; lists of codes may look the same."""
+_NUMBER = r"[+-]?\d+(?:\.\d*)?"
+_NOTATIONS = (
+    (r"[+-]?\d+(?:,\d+)?", r",", "numbers with a decimal comma are read as texts: declare it with --decimal ,"),
+    (
+        r"[+-]?(?:\d{1,3}(?:[., '_]\d{3})+|\d+)(?:[.,]\d+)?",
+        r"\d[., '_]\d{3}",
+        "numbers with a sign between thousands are read as texts: declare it with --thousands, and --decimal",
+    ),
+    (
+        r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d\d)|\d{4}[./]\d{1,2}[./]\d{1,2}",
+        r"\d",
+        "dates that are not written like 2026-01-31 are read as texts",
+    ),
+)
+"""What all texts of a column look like, what some hold, and what to say then; lists of codes may look the same."""
+_FEW = 3
+
+
+def _doubt(column: _Column) -> str:
+    """Say that texts look like numbers or dates in a notation that is not read, or like numbers but for a few."""
     if not column.is_text or not column.distinct:
-        return False
-    numbers = pc.match_substring_regex(column.values, r"\A[+-]?\d+(,\d+)?\z")
-    return bool(pc.all(numbers).as_py() and pc.any(pc.match_substring(column.values, ",")).as_py())
+        return ""
+    for every, some, words in _NOTATIONS:
+        is_such = pc.all(pc.match_substring_regex(column.values, rf"\A(?:{every})\z")).as_py()
+        if is_such and pc.any(pc.match_substring_regex(column.values, some)).as_py():
+            return f"; {words}"
+    others = column.distinct - int(pc.sum(pc.match_substring_regex(column.values, rf"\A{_NUMBER}\z")).as_py())
+    if 0 < others <= _FEW and 10 * others <= column.distinct:
+        return f"; all of its texts but {others} are numbers: list those that mean missing with --missing-codes"
+    return ""

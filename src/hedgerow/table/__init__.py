@@ -1,4 +1,4 @@
-"""Rows come in: files and data frames as an immutable `Table`, columns as codes.
+"""Read files and data frames into an immutable `Table`, and encode columns as small integers.
 
 `read_table` takes any source. The readers of single kinds of files (`read_csv`, `read_parquet`, `read_excel`,
 `read_statistics`) have options. `write_csv` and `to_kind` give results back. Names are loaded when first used.

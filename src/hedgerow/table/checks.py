@@ -1,11 +1,9 @@
-"""What every reader checks at the door, and how a refusal keeps cells out of its message.
-
-A path that a caller gave becomes a file that can be read, or a refusal that says why not.
-"""
+"""Checks that all readers share: paths, sizes, names, and error messages without cells of the table."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
@@ -22,6 +20,9 @@ T = TypeVar("T")
 
 MAX_CELLS = 1_000_000_000
 """Rows times columns that a file may announce: 8 GB of numbers. A small file that announces more is likely a bomb."""
+
+_MOST_ENTRIES = 100_000
+"""Files and folders that are looked through for the files of one table: a second's work, and no whole disk."""
 
 _MOST_ROWS = 2**31 - 2
 """Codes are 32-bit, and one code stands for missing."""
@@ -69,7 +70,9 @@ def check_names(names: Sequence[object]) -> None:
         if not isinstance(name, str):
             raise InputError(f"Column {number} must be named by a text; its name is of type {type(name).__name__}.")
         if not name.strip():
-            raise InputError(f"Column {number} has no name; name it or remove it.")
+            title = number == 2 and not any(isinstance(other, str) and other.strip() for other in names[1:])
+            hint = " Only the first has one: if that is a title, remove the lines above the names." if title else ""
+            raise InputError(f"Column {number} has no name; name it or remove it.{hint}")
         if "\0" in name or not _is_unicode(name):
             raise InputError(f"The name of column {number} holds a character that no file can carry; rename it.")
     uses = Counter(names)
@@ -107,17 +110,42 @@ def existing_file(path: str | PathLike[str]) -> Path:
 
 
 def files_below(folder: Path, endings: Collection[str]) -> list[Path]:
-    """The files in a folder, at any depth, that end so; a pipe or device called so is refused, not waited for."""
-    found = sorted(file for file in folder.rglob("*") if file.suffix.lower() in endings and not file.is_dir())
-    if strange := [file for file in found if not file.is_file()]:
-        raise InputError(f"'{strange[0].name}' in '{folder.name}' is no file that can be read.")
-    return found
+    """The files in a folder, at any depth, that end so.
+
+    All of them are the table, so whatever would leave rows out, or count them twice, in silence is refused: a folder
+    that cannot be looked into or is a link, a hidden file, which other readers skip, and a pipe or device called so.
+    """
+    shown, seen, found = folder.name or str(folder), 0, list[Path]()
+
+    def refuse(error: OSError) -> None:
+        name = Path(error.filename or folder).name
+        raise InputError(f"'{name}' in '{shown}' cannot be read: {(error.strerror or 'the system refuses').lower()}.")
+
+    for above, folders, files in os.walk(folder, onerror=refuse):
+        seen += len(folders) + len(files)
+        if seen > _MOST_ENTRIES:
+            raise InputError(
+                f"'{shown}' holds more than {_MOST_ENTRIES:,} files and folders, too many to be one table; name the "
+                "file, or the folder that holds nothing else."
+            )
+        if linked := [name for name in folders if os.path.islink(os.path.join(above, name))]:
+            raise InputError(f"'{linked[0]}' in '{shown}' is a link to a folder, which is not followed; name that one.")
+        found += [Path(above, name) for name in files if Path(name).suffix.lower() in endings]
+    for file in sorted(found):
+        if not file.is_file():
+            raise InputError(f"'{file.name}' in '{shown}' is no file that can be read.")
+        if hidden := [part for part in file.relative_to(folder).parts if part.startswith((".", "_"))]:
+            raise InputError(
+                f"'{shown}' holds '{hidden[0]}', whose name says that it is hidden: other readers skip it. Remove it, "
+                "or rename it if its rows belong to the table."
+            )
+    return sorted(found)
 
 
 def require_writable(path: str | PathLike[str], *, is_folder: bool = False, makes_folders: bool = False) -> None:
     """Raise InputError unless a file, or a folder, can be written there, before work is done for it; leave no trace.
 
-    Whoever `makes_folders` may name a place in folders that are not there yet.
+    With `makes_folders` the path may lie in folders that do not exist yet.
     """
     place = Path(path)
     try:
@@ -151,6 +179,8 @@ def read_bytes(path: str | PathLike[str]) -> bytes:
 
 def _trouble(file: Path) -> str | None:
     try:
+        if str(file) == "-":
+            return "a table comes from a file, not from a pipe"
         if file.is_dir():
             return "it is a folder, not a file"
         with file.open("rb"):

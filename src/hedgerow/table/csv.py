@@ -1,4 +1,4 @@
-"""Delimited text files in.
+"""Read delimited text files.
 
 Every cell is read as text, one dictionary of distinct texts a column, so that deciding a column's type looks at each
 distinct cell once and at all of them. Spaces and tabs around a cell are dropped. A missing value is an empty cell or
@@ -28,11 +28,11 @@ import pyarrow.csv as arrow_csv
 
 from hedgerow.errors import InputError, counted
 from hedgerow.table.checks import BLANKS, attempt, read_bytes
-from hedgerow.table.dialect import Dialect, find_dialect, record, to_utf8
+from hedgerow.table.dialect import Dialect, find_dialect, record, text_behind_quote, to_utf8
 from hedgerow.table.flat import flatten
 from hedgerow.table.options import ReadOptions, read_options, require_columns
 from hedgerow.table.table import Table
-from hedgerow.table.typed import MISSING, has_decimals, is_number_text, type_declared, type_texts
+from hedgerow.table.typed import MISSING, has_decimals, is_number_text, may_have_thousands, type_declared, type_texts
 from hedgerow.table.write import unescape, unescape_name
 
 __all__ = ["Dialect", "find_dialect", "read_csv", "to_utf8"]
@@ -46,7 +46,7 @@ _DISTINCT = pa.dictionary(pa.int32(), pa.string())
 
 
 def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **options: Any) -> Table:
-    """Read a delimited text file; `options` are those of `ReadOptions`, and are found out where they are not given.
+    """Read a delimited text file; `options` are those of `ReadOptions`, and are detected if they are not given.
 
     `unescape_formulas` undoes what `write_csv` did to keep spreadsheets from running cells.
     """
@@ -81,6 +81,9 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
         if table.arrow.schema.field(name).type == pa.string() and not before.equals(after)
     }
     reading = _reading(dialect, asked, sign, _encoding(data, text))
+    doubtful = [name for name, one in zip(names, texts, strict=True) if may_have_thousands(one)]
+    if doubtful and asked.decimal is None and dialect.delimiter != "," and sign == ".":
+        reading["decimal"] = f". (if it separates thousands in '{doubtful[0]}': --decimal , --thousands .)"
     if asked.header and _has_no_header(dialect.names, cells):
         reading["header"] = "the first line, as declared, though it looks like a row: --no-header"
     return replace(table, untrimmed=spaced, reading=reading)
@@ -153,11 +156,12 @@ def _cells(text: bytes, dialect: Dialect) -> pa.Table:
     if cells.num_rows == 0:  # a lone byte-order mark after the header is no row either
         raise InputError(_NO_ROWS)
     _check_closed(text, cells, dialect.quote)
+    _check_quoted(text, cells, dialect)
     return cells
 
 
 def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
-    """Tell whether the first line is a row: some cell is a number like its column, another occurs below it again."""
+    """Return whether the first line is a row: some cell is a number like its column, another occurs below it again."""
     numbers = repeated = False
     for name, column in zip(names, cells.columns, strict=True):
         values = pa.concat_arrays([chunk.dictionary for chunk in column.chunks])
@@ -218,7 +222,7 @@ def _read_texts(text: bytes, dialect: Dialect, block: int, ragged: list[Any], *,
 
 
 def _refusal(text: bytes, dialect: Dialect) -> InputError:
-    """Read again without threads, which alone tells the number of the record that does not fit."""
+    """Read again without threads: only then does Arrow report the number of the record that does not fit."""
     ragged: list[Any] = []
     with suppress(pa.ArrowInvalid):
         _read_texts(text, dialect, min(len(text) + 1, _LARGEST_BLOCK), ragged, threads=False)
@@ -255,6 +259,24 @@ def _check_closed(text: bytes, cells: pa.Table, quote: str) -> None:
     last = cells.column(cells.num_columns - 1)[-1].as_py() or ""
     if quote and text.count(quote.encode()) % 2 and ("\n" in last or "\r" in last):
         raise InputError(_OPEN)
+
+
+def _check_quoted(text: bytes, cells: pa.Table, dialect: Dialect) -> None:
+    """Refuse quotes that Arrow would read as part of a cell, or drop: text behind a closing one, blanks before one."""
+    if not dialect.quote or dialect.quote.encode() not in text:
+        return
+    if (place := text_behind_quote(text, dialect)) is not None:
+        raise InputError(
+            f"Line {len(text[:place].splitlines())} has text behind a closing quote; a quote inside of a quoted cell "
+            "is written twice, and no backslash makes it part of the cell."
+        )
+    blank = rf"\A[{BLANKS}]+{dialect.quote}"
+    for name, column in zip(dialect.names, cells.columns, strict=True):
+        if any(pc.any(pc.match_substring_regex(chunk.dictionary, blank)).as_py() for chunk in column.chunks):
+            raise InputError(
+                f"Column '{name}' has a blank before a quote; remove the blank, or declare that there are no quotes "
+                "(quote = none) if it belongs to the text."
+            )
 
 
 def _read_column(cells: pa.ChunkedArray, texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:

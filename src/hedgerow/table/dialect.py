@@ -38,9 +38,18 @@ def to_utf8(data: bytes, encoding: str | None = None) -> bytes:
     """The file as UTF-8 without a byte-order mark and without NUL."""
     text = _recode(data, encoding) if encoding else _recode_by_guess(data)
     zero = text.find(b"\0")
+    if zero >= 0 and not encoding and _is_every_other_zero(data):
+        order = "be" if data.find(0) % 2 == 0 else "le"
+        raise InputError(f"Every other byte is NUL: this looks like UTF-16; declare the encoding utf-16-{order}.")
     if zero >= 0:
         raise InputError(f"Line {_line(text, zero)} holds a NUL byte; this is not a text file, or it is damaged.")
     return text
+
+
+def _is_every_other_zero(data: bytes) -> bool:
+    """Tell whether the signs of Western languages stand there as two bytes each, as UTF-16 has them."""
+    pairs = data[data.find(0) % 2 : 2000 : 2]
+    return len(data) % 2 == 0 and pairs.count(0) > 0.8 * len(pairs)
 
 
 def _recode(data: bytes, encoding: str) -> bytes:
@@ -113,6 +122,18 @@ def record(delimiter: str, quote: str = '"', *, spaced: bool = False) -> re.Patt
     rest = b"[^%s\\r\\n]*+" % cut
     cell = b'%s(?:"(?:[^"]++|"")*+"%s|(?!")%s)'.replace(b'"', quote.encode()) % (lead, rest, rest) if quote else rest
     return re.compile(b"%s(?:%s%s)*+(?:\\r\\n|\\r|\\n|\\Z)" % (cell, cut, cell))
+
+
+def text_behind_quote(text: bytes, dialect: Dialect) -> int | None:
+    """Where text goes on behind the quote that closes a cell; None where nothing does."""
+    signs = {b"q": dialect.quote.encode(), b"e": re.escape(dialect.delimiter.encode()) + rb"\r\n"}
+    quoted = rb"%(q)b(?:[^%(q)b]++|%(q)b%(q)b)*+%(q)b" % signs
+    blanks = b" " if dialect.delimiter == "\t" else rb" \t"
+    cell = rb"(?:%b[%b]*+|(?!%b)[^%b]*+)" % (quoted, blanks, signs[b"q"], signs[b"e"])
+    fitting = re.compile(rb"(?:%b[%b])*+" % (cell, signs[b"e"])).match(text, dialect.start)
+    place = fitting.end() if fitting else dialect.start
+    strange = None if re.compile(cell + rb"\Z").match(text, place) else re.compile(quoted).match(text, place)
+    return strange.end() if strange else None
 
 
 def _best_delimiter(sample: bytes, *, complete: bool) -> str:

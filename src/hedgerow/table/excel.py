@@ -1,7 +1,8 @@
-"""Workbooks in (xlsx, xlsm, xlsb, xls, ods), by python-calamine.
+"""Read workbooks (xlsx, xlsm, xlsb, xls, ods) with python-calamine.
 
 One sheet is one table. Rows and columns without any cell are skipped. Dates stay dates, a column of dates with and
-without times becomes timestamps, error cells such as `#N/A` are missing, and a column that mixes types is refused.
+without times becomes timestamps, error cells such as `#N/A` are missing; a column that mixes types is refused, and so
+are merged cells below the names.
 """
 
 from __future__ import annotations
@@ -48,8 +49,12 @@ def read_excel(
     attempt(lambda: _check_unpacked(file, max_cells), damaged)
     with attempt(lambda: calamine.CalamineWorkbook.from_path(file), damaged) as book:
         name = _choose(book.sheet_names, sheet)
-        content = attempt(lambda: book.get_sheet_by_name(name).to_python(skip_empty_area=False), damaged)
-    return replace(flatten(_table(_rows_from(content, header_row), missing_codes), "file"), reading={"sheet": name})
+        found = attempt(lambda: book.get_sheet_by_name(name), damaged)
+        content = attempt(lambda: found.to_python(skip_empty_area=False), damaged)
+        merged = attempt(lambda: found.merged_cell_ranges, damaged) or ()
+    rows = _rows_from(content, header_row)
+    _check_merged(content, merged, header_row)
+    return replace(flatten(_table(rows, missing_codes), "file"), reading={"sheet": name})
 
 
 def _check_unpacked(file: Path, max_cells: int) -> None:
@@ -86,6 +91,18 @@ def _column_number(letters: bytes) -> int:
     for letter in letters:
         number = number * 26 + letter - ord("A") + 1
     return number
+
+
+def _check_merged(content: list[list[Any]], merged: Sequence[Any], header_row: int | None) -> None:
+    """Refuse merged cells below the names: the first of them holds the value, and the others would be missing."""
+    filled = (place for place, row in enumerate(content) if any(cell != "" for cell in row))
+    header = next(filled, 0) if header_row is None else header_row - 1
+    for (first, left), (last, _) in merged:
+        if last > header and first < len(content) and left < len(content[first]) and content[first][left] != "":
+            raise InputError(
+                f"The sheet has merged cells in row {max(first, header + 1) + 1}: only the first of them holds the "
+                "value. Take them apart, and fill each."
+            )
 
 
 def _choose(names: list[str], sheet: str | int | None) -> str:

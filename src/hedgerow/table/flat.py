@@ -1,9 +1,9 @@
-"""Any Arrow table as a `Table`: flat types, one chunk a column, and nothing that rides along.
+"""Turn any Arrow table into the form of `Table`: flat types, one chunk a column, no hidden data.
 
 Spaces and tabs around a text are dropped, as in delimited files, so that a value is the same from every source.
 
-What rides along in Arrow data: rows outside a slice, categories that no row uses, values under a null, an index,
-metadata. All of it is left behind here, once, for every source.
+Arrow data can hide rows outside a slice, categories that no row uses, values under a null, an index and metadata. All
+of it is removed here, for every source.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _require_undamaged(column: pa.Array | pa.ChunkedArray, name: str) -> None:
 
 
 def _has_blanks(texts: pa.Array) -> bool:
-    """Tell whether some text begins or ends with what is dropped around texts."""
+    """Return whether some text begins or ends with what is dropped around texts."""
     data = texts.buffers()[2]
     if data is None or not len(data):
         return False
@@ -119,7 +119,7 @@ def _flat(column: pa.ChunkedArray, name: str, borrow: bool) -> pa.Array:
 
 
 def _is_cut_well(texts: pa.Array) -> bool:
-    """Tell whether texts lie one after the other inside their bytes; whether those are Unicode is looked at later."""
+    """Return whether texts lie one after the other inside their bytes; whether those are Unicode is looked at later."""
     if not len(texts) or texts.buffers()[1] is None:
         return False
     ends, data = _ends(texts), texts.buffers()[2]
@@ -133,7 +133,7 @@ def _ends(texts: pa.Array) -> NDArray[np.int32]:
 
 
 def _is_compact(chunk: pa.Array) -> bool:
-    """Tell whether the buffers of an array hold its rows and nothing else but padding, all of them present."""
+    """Return whether the buffers of an array hold its rows and nothing else but padding, all of them present."""
     if chunk.offset or chunk.null_count or not len(chunk):
         return False
     if chunk.type == pa.string():
@@ -223,7 +223,7 @@ def _floats(array: pa.Array, name: str) -> pa.Array:
 
 
 def _has_odd_floats(numbers: pa.Array) -> bool:
-    """Tell whether some number is NaN or -0.0, which are written otherwise; values under a null count."""
+    """Return whether some number is NaN or -0.0, which are written otherwise; values under a null count."""
     if numbers.buffers()[1] is None:
         return False
     plain = np.frombuffer(numbers.buffers()[1], np.float64)[numbers.offset : numbers.offset + len(numbers)]

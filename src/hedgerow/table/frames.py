@@ -1,6 +1,6 @@
-"""Data frames in, and the same kind out.
+"""Read data frames, and return results as the same kind.
 
-A frame is recognised by the library that its class comes from, so no library is imported for the sake of asking.
+A frame is recognised by the library that its class comes from, so that recognising it imports no library.
 An index is dropped and frames are never changed: what is read is copied, or borrowed for a while.
 """
 

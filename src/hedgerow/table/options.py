@@ -1,6 +1,6 @@
-"""How a file is to be read where it does not say so itself: header, signs, encoding, missing codes, types.
+"""Options for reading a file: header, separators, encoding, missing codes, types.
 
-What is not given is found out: `Table.reading` says what was found, and `hedgerow inspect` shows it.
+Options that are not given are detected: `Table.reading` records what was detected, and `hedgerow inspect` shows it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TYPES = {
 
 @dataclass(frozen=True, kw_only=True)
 class ReadOptions:
-    """Options of reading a file; None, or nothing, where the file is to be asked.
+    """Options of reading a file; None, or empty, to detect them from the file.
 
     header      whether the first line names the columns; without names they are column1, column2, ...
     delimiter   one of , ; | and tab            quote     the sign around cells, or "none"

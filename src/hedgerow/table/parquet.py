@@ -1,4 +1,4 @@
-"""Parquet files in; sizes and types are checked from the footer before any page is read."""
+"""Read Parquet files; sizes and types are checked from the footer before any page is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One door for every source of rows: frames by their kind, files by the ending of their name."""
+"""Read a table from any source: frames by their class, files by the ending of their name."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ def read_table(source: object, **options: Any) -> Table:
 
     Types afterwards: bool, int64, float64, decimal128, string, date32, timestamp[us]. NaN is missing, -0.0 is 0.0,
     infinite numbers and nested columns are refused, instants with a time zone are given in UTC, indexes are dropped.
+
+    >>> read_table({"age": [30, 31], "pay": [10, 20]})
+    Table(2 rows; age: int64, pay: int64)
     """
     if isinstance(source, str | PathLike):
         return read_file(source, **options)
@@ -39,7 +42,7 @@ def read_table(source: object, **options: Any) -> Table:
 
 
 def borrow_table(source: object) -> Table:
-    """Read a table without copying columns that can be used as they are; nobody may keep it after the call."""
+    """Read a table without copying columns that are already in the right form; it must not be kept after the call."""
     if isinstance(source, Table):
         return source
     from hedgerow.table.frames import read_frame
@@ -72,12 +75,13 @@ READERS = {
 
 OPTIONS = {
     "csv": ("a delimited text", {"header", "delimiter", "decimal", "thousands", "encoding", "quote"}),
-    "excel": ("a workbook", {"sheet"}),
-    "statistics": ("a file of a statistics package", {"labels"}),
+    "excel": ("a workbook", {"sheet", "missing_codes"}),
+    "statistics": ("a file of a statistics package", {"labels", "missing_codes"}),
     "parquet": ("a Parquet file", set[str]()),
 }
-"""Which options belong to which kind of file; missing codes and types belong to all."""
+"""Which options the reader of each kind of file takes."""
 _EVERYWHERE = {"missing_codes", "types"}
+"""Options of every kind of file: where its reader does not take them, they are applied afterwards."""
 
 
 def read_file(path: str | PathLike[str], **options: Any) -> Table:
@@ -101,7 +105,7 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
 def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     entry = READERS.get(file.suffix.lower())
     if entry is None:
-        raise InputError(f"'{file.name}' has an unknown ending; readable are {', '.join(READERS)}.")
+        raise InputError(f"'{file.name}' has an unknown ending; readable are {', '.join(READERS)}, also compressed.")
     module, function = entry.split(".")
     what, own = OPTIONS[module]
     require_known(what, own, asked)
@@ -109,10 +113,7 @@ def _read_one(file: Path, asked: ReadOptions, limit: dict[str, Any]) -> Table:
     given = asked.given_options()
     if module == "csv":
         return reader(file, **given, **limit)
-    own_given = {
-        name: value for name, value in given.items() if name in own | {"missing_codes"} and module != "parquet"
-    }
-    return _finish(reader(file, **own_given, **limit), asked)
+    return _finish(reader(file, **{name: given[name] for name in own & given.keys()}, **limit), asked)
 
 
 def require_known(what: str, own: set[str], asked: ReadOptions) -> None:

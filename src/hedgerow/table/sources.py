@@ -1,7 +1,7 @@
 """Sources that are not one plain file: compressed files, folders of Parquet, tables of DuckDB and PostgreSQL.
 
-A compressed file is unpacked into a folder of its own that is removed again, up to a limit. Databases are opened for
-reading alone. Addresses hold passwords, so none is repeated in a message.
+A compressed file is unpacked into a temporary folder, up to a size limit. Databases are opened read-only. Addresses may
+contain passwords, so messages never repeat them.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def open_parquet(path: Path) -> Any:
 
 
 def is_database(source: str) -> bool:
-    """Tell whether a source names a table of a database."""
+    """Return whether a source names a table of a database."""
     return source.startswith((_DUCKDB, *POSTGRES))
 
 

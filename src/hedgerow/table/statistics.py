@@ -1,4 +1,4 @@
-"""Files of statistics packages in (SPSS, Stata, SAS), by pyreadstat.
+"""Read files of statistics packages (SPSS, Stata, SAS) with pyreadstat.
 
 A coded column keeps its codes, which are what the data say, unless labels are asked for; a label may be missing or
 shared by several codes, which is refused then. Values that a file declares as missing are missing. SAS keeps labels in

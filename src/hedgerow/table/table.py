@@ -1,4 +1,4 @@
-"""Rows and columns as they came in; a table never leaves."""
+"""The original table, in memory; it is never published."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Codes of texts that repeat, by a compiled loop without a branch that depends on how long a text is.
+"""Encode repeated texts as integers, by a compiled loop without branches on the length of a text.
 
 Guarantee  equal texts, and no others, get one code
 Cost       O(n) loads of two words each where texts have up to 16 bytes, and the bytes between those of longer ones
@@ -31,7 +31,8 @@ _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(9)], np.uint64)
 def code_texts(texts: pa.Array) -> tuple[NDArray[np.int32], NDArray[np.int64]] | None:
     """A code for each text, by first appearance, and the row where each code appears first.
 
-    None where this is not the way: some texts are missing, many are different, or nothing needed the compiler before.
+    None if this does not pay or does not apply: some texts are missing, many are different, or no kernel was compiled
+    yet.
     """
     if "numba" not in sys.modules or len(texts) <= SMALL or texts.null_count or texts.buffers()[2] is None:
         return None

@@ -55,6 +55,8 @@ def type_declared(texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:
         return pc.if_else(pc.equal(texts, ""), None, texts)
     plain = _with_points(texts, signs.decimal or ".", signs.thousands or "")
     values = texts if plain is None else type_texts(plain)
+    if plain is not texts and values.type == texts.type:
+        values = pc.if_else(pc.equal(texts, ""), None, texts)  # codes such as 01.234, no numbers, keep their signs
     if kind is None or values.null_count == len(values):
         return values
     wanted = TYPES[kind]
@@ -62,26 +64,42 @@ def type_declared(texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:
     if not fits:
         raise InputError(
             f"Column '{name}' cannot be read as {kind}: its cells are read as {_SPOKEN.get(values.type, 'text')}. "
-            "List cells that mean missing as missing codes, declare the decimal sign, or declare another type."
+            f"{_WRITTEN.get(kind, '')}List cells that mean missing as missing codes, or declare another type."
         )
     return values.cast(wanted)
 
 
 _WIDER = {("number", pa.int64()), ("time", pa.date32())}
 _SPOKEN = {kind: word for word, kind in TYPES.items()}
+_SIGNS = "Declare the decimal sign, and that between thousands, if they are others. "
+_WRITTEN = {
+    "date": "Dates are written as 2026-01-31. ",
+    "time": "Times are written as 2026-01-31 13:45:00. ",
+    "truth": "Truth values are written as true and false. ",
+    "whole": _SIGNS,
+    "number": _SIGNS,
+}
+"""How cells of a type are written, for those whose are not."""
 
 
 def is_number_text(text: str) -> bool:
-    """Tell whether a text is a number with a decimal point or comma."""
+    """Return whether a text is a number with a decimal point or comma."""
     return re.fullmatch(rf"{_NUMBER}|{_WHOLE},\d+", text, re.ASCII) is not None
 
 
 def has_decimals(texts: pa.Array, sign: str) -> bool:
-    """Tell whether all distinct texts are numbers and some have this decimal sign."""
+    """Return whether all distinct texts are numbers and some have this decimal sign."""
     if texts.null_count == len(texts):
         return False
     pattern = rf"{_WHOLE}(?:{re.escape(sign)}\d+)?"
     return _all_match(texts, pattern) and bool(pc.any(pc.match_substring(texts, sign)).as_py())
+
+
+def may_have_thousands(texts: pa.Array) -> bool:
+    """Tell whether all distinct texts are numbers, some with a point, that has three digits behind it every time."""
+    pattern = r"-?[1-9]\d{0,2}(?:\.\d{3})?"
+    some = texts.null_count < len(texts)
+    return some and _all_match(texts, pattern) and bool(pc.any(pc.match_substring(texts, ".")).as_py())
 
 
 def _with_points(texts: pa.Array, decimal: str, thousands: str) -> pa.Array | None:

@@ -1,10 +1,10 @@
-"""Delimited text files out: commas, UTF-8, quotes where needed.
+"""Write delimited text files: commas, UTF-8, quotes where needed.
 
-What `read_csv` reads back is the same table, except that CSV carries no types: texts that all look like numbers come
+`read_csv` reads back the same table, except that CSV carries no types: texts that all look like numbers come
 back as numbers, decimals as floats, empty texts as missing, and spaces around texts are gone. Floats always carry a
 point or an exponent, so they stay floats.
 
-Cells that a spreadsheet would run as a formula, and the way to disarm and restore them.
+Cells that a spreadsheet would run as a formula are escaped, and restored when they are read.
 
 A text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return gets an apostrophe in front. So does one that
 begins with apostrophes before such a sign: taking one apostrophe away restores every text, which makes the two

@@ -32,7 +32,7 @@ from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from hedgerow.testing.posterior_draws import Uncountable, sum_chances
 from hedgerow.testing.posterior_promise import Secret, Verdict, of_values, promise_of
-from hedgerow.testing.posterior_view import ReleaseView, Shown
+from hedgerow.testing.posterior_view import ReleaseView, ShownGroup
 from hedgerow.testing.posterior_worlds import (
     AuditSetup,
     Likelihoods,
@@ -78,12 +78,12 @@ class PosteriorFinding:
 
     @property
     def is_above_shown(self) -> bool:
-        """Tell whether the algorithm tells more than the release."""
+        """Return whether the algorithm reveals more than the release."""
         return self.gain > self.margin
 
     @property
     def is_above_limit(self) -> bool:
-        """Tell whether the probability exceeds the promised one."""
+        """Return whether the probability exceeds the promised one."""
         return self.limit is not None and self.posterior - self.limit > self.margin
 
 
@@ -91,7 +91,7 @@ class PosteriorFinding:
 class PosteriorAudit:
     """The result of an audit. `worst` is the row that is farthest above its promise, else the likeliest value.
 
-    `row` and `pair` are what tells most beyond what the release shows, None where it shows no shares.
+    `row` and `pair` are what reveals most beyond what the release shows, None where it shows no shares.
     """
 
     method: str
@@ -108,14 +108,14 @@ class PosteriorAudit:
 
     @property
     def leaks(self) -> bool:
-        """Tell whether knowing the algorithm tells more than the release shows, or more than is promised."""
+        """Return whether knowing the algorithm reveals more than the release shows, or more than is promised."""
         return self.is_broken or any(one is not None and one.is_above_shown for one in (self.row, self.pair))
 
     def __str__(self) -> str:
         kept = "which breaks the promise" if self.is_broken else "which keeps the promise"
         how = "exact" if self.is_exact else f"sampled, within {self.worst.margin:.2f}"
         sentence = (
-            f"Whoever knows how {self.method} works gives an event about one row a probability of up to "
+            f"An attacker who knows how {self.method} works gives an event about one row a probability of up to "
             f"{_write_text(self.worst.posterior)}; promised is {self.promise}, {kept} ({how}; {self.worlds:,} worlds, "
             f"{self.releases:,} releases)."
         )
@@ -127,7 +127,7 @@ def _beyond(what: str, finding: PosteriorFinding | None) -> str:
     if finding is None or finding.shown is None:
         return ""
     if not finding.is_above_shown:
-        return f"About {what} the algorithm tells nothing that the release does not show."
+        return f"About {what} the algorithm reveals nothing that the release does not show."
     return f"About {what} the release shows {_write_text(finding.shown)} where it is {_write_text(finding.posterior)}."
 
 
@@ -206,7 +206,9 @@ class _Places:
         self.suppressed = _suppressed_group(view, next(iter(weights)))
         # Whose open columns were replaced may be any published row; where they were not, such a row was suppressed.
         elsewhere = [self.suppressed] if view.tells_values else list(view.groups)
-        self.homes: list[list[Shown]] = [[view.groups[home] for home in view.homes(row)] or elsewhere for row in rows]
+        self.homes: list[list[ShownGroup]] = [
+            [view.groups[home] for home in view.homes(row)] or elsewhere for row in rows
+        ]
         self.chances = [self._chances(row) for row in range(len(rows))]
 
     def _chances(self, row: int) -> dict[Secret, Fraction]:
@@ -242,16 +244,16 @@ class _Places:
         )
 
 
-def _suppressed_group(view: ReleaseView, world: World) -> Shown:
+def _suppressed_group(view: ReleaseView, world: World) -> ShownGroup:
     """Rows that are in no published group, and the values that they have among them: those that were not published."""
     left = Counter(secret[0] for secret in world)
     for group in view.groups:
         left.subtract(group.values)
     values = tuple((+left).elements())
-    return Shown(len(values), (), values)
+    return ShownGroup(len(values), (), values)
 
 
-def _together(one: Shown, other: Shown, values: tuple[Any, Any]) -> Fraction:
+def _together(one: ShownGroup, other: ShownGroup, values: tuple[Any, Any]) -> Fraction:
     """The probability that two rows of these groups have these values, each group's values dealt fairly."""
     if one is not other:
         return one.share(values[0]) * other.share(values[1])
@@ -288,13 +290,13 @@ def audit_posterior(
     extent: AuditExtent | None = None,
     seed: int = 0,
 ) -> PosteriorAudit:
-    """Measure what whoever knows the algorithm infers from releases of a small table.
+    """Measure what an attacker who knows the algorithm infers from releases of a small table.
 
     Without a `schema` the last column is sensitive and the others are quasi-identifiers. Of several sensitive columns
     the first is followed: the others are published and unknown, too. Without a `prior` every
-    assignment of the table's sensitive values is equally likely; a prior gives the chances of each value, for all rows
-    or row by row, and `hidden` names columns that are unknown along with the sensitive one, as the parts that people
-    name: secrets are tuples then.
+    assignment of the table's sensitive values is equally likely; a prior gives the probabilities of each value, for all
+    rows or row by row, and `hidden` names columns that are unknown along with the sensitive one, as the parts that
+    people name: secrets are tuples then.
     """
     extent = extent or AuditExtent()
     setup = _setup(method, table, schema, tuple(hidden))

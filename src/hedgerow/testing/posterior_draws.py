@@ -6,8 +6,8 @@ question is a branch, and the tree of all answers is walked leaf by leaf. What a
 
 Draws that decide nothing but the order of published rows and the numbers of groups ask `randomness.order_keys` for
 their source and are made as usual: a view of a release (`posterior_view`) does not show either, and enumerating them
-would cost n! leaves. That these shuffles are fair is not this module's business; the tests of `release` hold them
-against chi-square.
+would cost n! leaves. The tests of `release` check by chi-square that these
+shuffles are fair.
 """
 
 from __future__ import annotations

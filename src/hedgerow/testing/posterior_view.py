@@ -1,7 +1,7 @@
 """What a release shows once order and group numbers are taken off it: the same view, the same knowledge.
 
-A group shows its open columns and its sensitive values. Whoever knows somebody's open columns sees which groups the
-person may be in. In forms without groups every published row is a group of its own.
+A group shows its open columns and its sensitive values. An attacker who knows somebody's open columns sees which groups
+the person may be in. In forms without groups every published row is a group of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownGroup:
     """A group as published: what its rows may have in each open column, and its sensitive values.
 
     `values` are those of the first sensitive column; with several, `together` is what is shown of all of them.
@@ -43,26 +43,26 @@ class ReleaseView:
 
     form: Form
     names: tuple[str, ...]
-    groups: tuple[Shown, ...]
+    groups: tuple[ShownGroup, ...]
     manifest: str
 
     @property
     def tells_values(self) -> bool:
-        """Tell whether groups list true sensitive values, so that shares in them mean something."""
+        """Return whether groups list true sensitive values, so that shares in them mean something."""
         return self.form.lists_true_values
 
     def homes(self, row: Row) -> tuple[int, ...]:
         """The groups that somebody with these open columns may be in."""
         return tuple(number for number, group in enumerate(self.groups) if self._fits(group, row))
 
-    def _fits(self, group: Shown, row: Row) -> bool:
+    def _fits(self, group: ShownGroup, row: Row) -> bool:
         if not self.form.keeps_rows:
             return all(_may_be(part, row[name]) for part, name in zip(group.opened, self.names, strict=True))
         return tuple(row[name] for name in self.names) in group.opened
 
 
 def _may_be(part: Any, value: Any) -> bool:
-    """Tell whether a value is in a box: an interval with or without gaps, a set, or the values of a column."""
+    """Return whether a value is in a box: an interval with or without gaps, a set, or the values of a column."""
     if isinstance(part, _Interval):
         return part.has_gaps if value is None else part.low is not None and part.low <= value <= part.high
     return value in part
@@ -86,7 +86,7 @@ def view_of(release: Release) -> ReleaseView:
     return ReleaseView(release.form, names, groups, repr((stated, others)))
 
 
-def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
+def _groups(release: Release, names: tuple[str, ...]) -> list[ShownGroup]:
     people = release.tables["quasi" if "quasi" in release.tables else "release"].to_pydict()
     hidden = release.tables["sensitive" if "sensitive" in release.tables else "release"].to_pydict()
     column = release.columns.sensitive[0]
@@ -94,7 +94,7 @@ def _groups(release: Release, names: tuple[str, ...]) -> list[Shown]:
         column = subdomain_columns(release.columns, release.group_column)[2]
     by_group = _rows_by_group(release, people), _rows_by_group(release, hidden)
     return [
-        Shown(
+        ShownGroup(
             len(rows),
             _open_values(release, people, names, rows),
             _sort(hidden[column][place] for place in by_group[1][group]),
@@ -150,7 +150,7 @@ def _box(release: Release, table: Mapping[str, Sequence[Any]], name: str, row: i
 
 
 def may_show(view: ReleaseView, rows: Sequence[Row], values: Sequence[Any]) -> bool:
-    """Tell whether a view can come from these values at all, as far as rows with one home tell."""
+    """Return whether a view can come from these values at all, as far as rows with one home tell."""
     if not view.tells_values:
         return True
     homes = [view.homes(row) for row in rows]

@@ -1,4 +1,4 @@
-"""The worlds that an adversary cannot tell apart without a release, and how likely each makes what was released.
+"""The possible worlds of an adversary before the release, and the probability of the release in each of them.
 
 A world gives every row a secret: its sensitive value, and further hidden columns where a method looks at them. Without
 a prior the adversary knows which secrets there are and nothing about who has which; with one, rows are independent.
@@ -117,7 +117,7 @@ class AuditSetup:
 
 
 def chances_by_row(prior: Prior, rows: int) -> list[dict[Secret, Fraction]]:
-    """The chances of each row's secrets."""
+    """The probabilities of each row's secrets."""
     each = [_chances(one) for one in ([prior] * rows if isinstance(prior, Mapping) else prior)]
     if len(each) != rows:
         raise ParameterError("'prior' must be one mapping, or one for each row of the table.")

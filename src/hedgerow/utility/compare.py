@@ -1,9 +1,9 @@
-"""Several releases, the same random questions: who answers, how wide the bounds are, how far expectations are off.
+"""Compare releases on the same random questions: share answered, width of bounds, error of expected answers.
 
 Source     [Zhang 2008], section 2.7; [Li 2008], section 8
 Guarantee  none; a measure. With the original table it also sees whether every true answer lies inside its bounds
 
-The truth comes from DuckDB on the original table. Whoever holds only the releases compares widths alone.
+The truth comes from DuckDB on the original table. Without the original only widths are compared.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from hedgerow.arrays import is_numeric
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.query import Answer, ask
 from hedgerow.utility.random_questions import RandomQuestion, Workload, draw_questions
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -52,10 +53,10 @@ class QuestionOutcome:
 
     @property
     def is_near(self) -> bool | None:
-        """Tell whether the truth lies within two deviations of the expected answer; None where it is exact or unknown.
+        """Return whether the truth lies within two deviations of the expected answer; None if it is exact or unknown.
 
-        Deviations are those of fair assignments. The truth is one assignment, and where columns correlate it may lie
-        further off than chance would have it: the bounds are the guarantee, the deviation is not a standard error.
+        Deviations are those of random assignments. If columns are correlated the truth may lie further off: only the
+        bounds are guaranteed, and the deviation is not a standard error.
         """
         a = self.answer
         if a is None or a.exact or a.expected is None or a.std is None or self.truth is None:
@@ -64,7 +65,7 @@ class QuestionOutcome:
 
     @property
     def inside(self) -> bool | None:
-        """Tell whether the truth lies inside the bounds; None where either is not there."""
+        """Return whether the truth lies inside the bounds; None where either is not there."""
         a = self.answer
         if a is None or a.lower is None or a.upper is None or self.truth is None:
             return None
@@ -141,9 +142,9 @@ def _sensitive(releases: Sequence[Release], workload: Workload) -> str:
 def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
     """Published values, column by column; which row they belong to does not matter here."""
     for release in releases:
-        columns = {name: table.column(name) for table in release.tables.values() for name in table.column_names}
-        if not (release.form.has_boxes or release.form.has_subdomains) and all(name in columns for name in names):
-            return pa.table({name: columns[name] for name in names})
+        holders = [tables_with(release.tables, name)[:1] for name in names]
+        if not (release.form.has_boxes or release.form.has_subdomains) and all(holders):
+            return pa.table({name: table.column(name) for name, (table,) in zip(names, holders, strict=True)})
     raise ParameterError(
         "none of the releases has values as they were; name the table that they come from: --original."
     )

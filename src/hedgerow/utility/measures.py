@@ -1,12 +1,12 @@
-"""Measures of loss: what publishing a partition, or changed cells, costs whoever uses them.
+"""Measures of loss: how much information a partition, or changed cells, lose for analysts.
 
 Source     NCP: [Xu 2006]; [Li 2015], definition 3. RCE: [Xiao 2006]; [Li 2015], section 2.3. Discernibility:
            [Bayardo 2005]. Average class size: [LeFevre 2006]. Distortion: [Xue 2011], equation 6
 Cost       O(n) per column; RCE O(n log n)
 Deviates   the printed RCE of a scattered release multiplies counts by a product that is no posterior; here a value v
-           has the chance s c(v)/N, s being the chance that the person's row exists in the group at all: 1 where
-           quasi-identifiers are published as they are. A cell that is zero has no relative change; its distortion is
-           measured against the mean size of its column
+           has the probability s c(v)/N, s being the probability that the person's row exists in the group: 1 where
+           quasi-identifiers are published unchanged. A cell that is zero has no relative change; its distortion
+           is measured against the mean size of its column
 
 NCP, the normalized certainty penalty, is the share of its domain that the box of a row covers, summed over columns and
 rows. A column of numbers costs its range over the range of the domain; a column of categories the values covered over
@@ -149,7 +149,7 @@ def _line(column: pa.Array) -> Line:
 
 
 def rce(labels: Codes, sensitive: Codes, *, presence: Floats | None = None) -> float:
-    """Add up the error of every row; `presence` is the chance of each row's combination of quasi-identifiers."""
+    """Add up the error of every row; `presence` is the probability of each row's combination of quasi-identifiers."""
     width = int(sensitive.max()) + 1
     groups, counts = np.unique(labels.astype(np.int64) * width + sensitive, return_counts=True)
     sizes = np.bincount(labels)
@@ -259,7 +259,7 @@ def generalization_loss(release: Release, original: Table, hierarchies: Mapping[
 
 
 def original_loss(original: Table, quasi: Sequence[str]) -> Loss:
-    """The loss of a table as it is: nothing but the sizes of its classes."""
+    """The loss of the original table: only the sizes of its classes."""
     sizes = np.bincount(class_codes([original.arrow.column(name) for name in quasi])).astype(np.int64)
     rows = original.num_rows
     return Loss(rows, 0, int((sizes**2).sum()), rows / len(sizes), float(rows), 0.0, {})

@@ -39,7 +39,7 @@ JOURNALIST = {
 
 @dataclass(frozen=True)
 class ClassRisk:
-    """Risk of a published table: shares and chances from 0 to 1."""
+    """Risk of a published table: shares and probabilities from 0 to 1."""
 
     rows: int
     classes: int
@@ -105,7 +105,7 @@ def class_risk(sizes: Ints, population: Ints | Floats | None = None, *, threshol
 
 @dataclass(frozen=True)
 class AttributeRisk:
-    """What a class tells of a sensitive column: the share of its most frequent value, at worst and on average."""
+    """What a class reveals of a sensitive column: the share of its most frequent value, at worst and on average."""
 
     column: str
     worst: float
@@ -130,7 +130,7 @@ def attribute_risk(name: str, classes: Ints, values: pa.Array | pa.ChunkedArray)
 
 
 def individual_risk(f: Ints, weights: Floats, *, exact: bool = True) -> Floats:
-    """The chance that a row of a class of `f` rows and summed survey weights F is found: E[1/F | f].
+    """The probability that a row of a class of `f` rows and summed survey weights F is found: E[1/F | f].
 
     `exact` computes the series of [Benedetti 1998]; otherwise the approximation that sdcMicro uses by default.
     """
@@ -186,7 +186,7 @@ def zayatz_uniques(sizes: Ints, population: int) -> float:
 
 
 def _one_drawn(population: int, marked: int, drawn: int) -> float:
-    """The chance that exactly one of `marked` people is among those drawn (hypergeometric)."""
+    """The probability that exactly one of `marked` people is among those drawn (hypergeometric)."""
     if drawn - 1 > population - marked:
         return 0.0
     return marked * math.exp(_log_choose(population - marked, drawn - 1) - _log_choose(population, drawn))

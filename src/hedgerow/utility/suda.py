@@ -4,8 +4,9 @@ Source     [Elliot 2002]; the weights of the IHSN variant and DIS-SUDA as sdcMic
            docs/methods/measures.md
 Cost       O(n log n) per combination of columns, of which d columns have 2^d: up to 14 columns
 
-A minimal sample unique of a row is a combination of columns in which the row is alone, while it is in company in every
-part of it. With M columns, one of k columns counts (M-k)! ("original"), or (2^(M-k) - 1) k! (M-k)! / M! ("ihsn").
+A minimal sample unique of a row is a combination of columns in which the row is unique, although it is not unique in
+any part of the combination. With M columns, one of k columns counts (M-k)! ("original"), or (2^(M-k) - 1) k! (M-k)! /
+M! ("ihsn").
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _VARIANTS = ("original", "ihsn")
 
 @dataclass(frozen=True, eq=False)
 class SpecialUniques:
-    """Scores of rows, the chance that a match of each is right (DIS-SUDA), and the share of each column in scores."""
+    """Scores of rows, the probability that a match is right (DIS-SUDA), and each column's share of the scores."""
 
     scores: Floats
     chances: Floats
@@ -44,7 +45,7 @@ class SpecialUniques:
 def special_uniques(
     columns: Mapping[str, pa.Array | pa.ChunkedArray], *, variant: str = "original", fraction: float = 0.01
 ) -> SpecialUniques:
-    """Score every row of a table; `fraction` is the share of the population that was sampled, for the chances."""
+    """Score every row of a table; `fraction` is the share of the population that was sampled, for the probabilities."""
     if variant not in _VARIANTS:
         raise ParameterError(f"'variant' must be one of {', '.join(_VARIANTS)}; got {variant!r}.")
     if not 1 <= len(columns) <= _MOST_COLUMNS:
@@ -92,7 +93,7 @@ def _weight(many: int, size: int, variant: str) -> float:
 
 
 def _chances(columns: Mapping[str, pa.Array | pa.ChunkedArray], scores: Floats, fraction: float) -> Floats:
-    """DIS-SUDA: the chance that a match with a unique is right, spread over rows by their scores."""
+    """DIS-SUDA: the probability that a match with a unique is right, spread over rows by their scores."""
     sizes = np.bincount(class_codes(list(columns.values())))
     unique, pairs = int((sizes == 1).sum()), 2 * int((sizes == 2).sum())
     chances, special = np.zeros(len(scores)), scores > 0

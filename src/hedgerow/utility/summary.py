@@ -34,6 +34,7 @@ from hedgerow.utility.risk import (
 )
 from hedgerow.utility.suda import special_uniques
 from hedgerow.utility.widths import typical_widths
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class WeightedRisk:
-    """Risk under survey weights: the mean chance that a row is found, and how many rows that makes in all."""
+    """Risk under survey weights: the mean probability that a row is found, and how many rows that makes in all."""
 
     average: float
     expected_reidentifications: float
@@ -132,7 +133,7 @@ def _attributes(release: Release, published: pa.Table, classes: Ints) -> tuple[A
     """What classes, or groups where values are shuffled inside them, tell of each sensitive column."""
     if not release.form.lists_true_values:
         return ()
-    listed = next(one for one in release.tables.values() if release.columns.sensitive[0] in one.column_names)
+    listed = tables_with(release.tables, release.columns.sensitive[0])[0]
     groups = listed.column(release.group_column).to_numpy().astype(np.int64)
     owners = classes if release.form.has_boxes else groups
     return tuple(attribute_risk(name, owners, listed.column(name)) for name in release.columns.sensitive)

@@ -1,8 +1,8 @@
-"""What an answer costs: how wide bounds are, over workloads of random questions.
+"""Measure how wide bounds are, over workloads of random questions.
 
 Source     [Zhang 2008], section 2.7
 Guarantee  none; a measure. Computed from the release alone unless the true answers are given
-Deviates   the paper divides by the true answer; whoever holds only the release divides by the expected one
+Deviates   the paper divides by the true answer; without the original we divide by the expected one
 
 An arbitrary question selects a random set of rows, as disjunctions do. A range question selects the rows whose value in
 one column lies between two of its values.
@@ -134,7 +134,7 @@ def _estimate(view: View, name: str, function: str, hits: Hits) -> Estimate:
 
 
 def typical_widths(release: Release, *, count: int = 25, keys: Keys = system_keys) -> list[tuple[str, float]]:
-    """Say what an answer costs: kinds of questions, and half the median width of their bounds relative to the answer.
+    """Half the median width of bounds relative to the answer, by kind of question.
 
     A release without a sensitive column of numbers has none.
     """

@@ -9,7 +9,7 @@ Cost       O(n) per column, and a sort of the listed sets
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import one_array
+from hedgerow.arrays import has_column, one_array
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.made import least_boxes
@@ -37,31 +37,51 @@ def check_boxes(release: PublishedRelease) -> str:
     table = release.tables["release"]
     starts = group_starts(table, release)
     boxes = box_columns(release.columns, release.group_column)
-    _check_listed(release, [name for name, box in boxes.items() if box.set in table.column_names])
+    listed = _listed_sets(release, {name for name, box in boxes.items() if has_column(table, box.set)})
     # Labels of intervals are put together for every group, which would take the memory of several columns at once.
     rows = table.num_rows if SETS in release.tables else 0
-    follows_own = _follows_own(starts, table.num_rows)
-    follow = on_cores(lambda name: _check_box(release, name, starts, follows_own), boxes, rows=rows)
+    least = frozenset(least_boxes(release.made))
+    look = _Look(release, starts, _follows_own(starts, table.num_rows), listed, least)
+    follow = on_cores(lambda name: _check_box(look, name, boxes[name]), boxes, rows=rows)
     named = [f"'{name}'" for name, follows in zip(boxes, follow, strict=True) if not follows]
     if release.whole is not None:
         release.whole.named |= set(named)
         named = sorted(release.whole.named)
     told = f"; the labels of {', '.join(named)} are names that the owner gave" if named else ""
-    told += "; that each end and value of a box is some row's is the owner's word" if least_boxes(release.made) else ""
+    told += "; that each end and value of a box is some row's is the owner's word" if least else ""
     return f"the rows of a group look alike in {len(boxes)} quasi-identifiers{told}"
 
 
-def _check_box(release: PublishedRelease, name: str, starts: NDArray[np.int64], follows_own: pa.Array) -> bool:
+class _ListedSets(NamedTuple):
+    """The listed sets of a column: their numbers, ascending, how many values each has, and the values, ascending."""
+
+    numbers: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    values: pa.Array
+
+
+class _Look(NamedTuple):
+    """What is looked at in every column: where groups begin, which rows follow one of their own, sets, least boxes."""
+
+    release: PublishedRelease
+    starts: NDArray[np.int64]
+    follows_own: pa.Array
+    listed: dict[str, _ListedSets]
+    least: frozenset[str]
+
+
+def _check_box(look: _Look, name: str, box: BoxColumns) -> bool:
     """The rows of each group have one well-formed box in this column; tell whether its labels follow from it."""
-    table, box = release.tables["release"], box_columns(release.columns, release.group_column)[name]
-    parts = [part for part in box.all if part in table.column_names]
+    release, starts, follows_own, listed, least = look
+    table = release.tables["release"]
+    parts = [part for part in box.all if has_column(table, part)]
     if not all(_is_constant(table.column(part), follows_own) for part in parts):
         raise BrokenPromise(f"Rows of a group can be told apart by '{name}'.")
     gaps = _gaps(table, box, starts)
     if gaps.any() and release.made.missing.get(name, "value") != "value":
         raise BrokenPromise(f"'{name}' has missing values, which its policy rules out.")
     if box.set in parts:
-        numbers, sets = _heads(table, box.set, starts), _listed_sets(release.tables[SETS], name)
+        numbers, sets = _heads(table, box.set, starts), listed[name]
         _check_sets(name, sets, numbers, gaps)
         places = pc.index_in(numbers, value_set=pa.array(sets.numbers))
         texts, boxes = _set_texts(sets).take(places), numbers.to_pylist
@@ -75,7 +95,7 @@ def _check_box(release: PublishedRelease, name: str, starts: NDArray[np.int64], 
         texts = pc.if_else(pc.equal(low, high), low, pc.binary_join_element_wise(low, high, ".."))
         boxes = partial(_intervals, low, high)
     # A box is only said to be the least one where its group has a row for each end, or each value, and for a gap.
-    if name in least_boxes(release.made) and (values + gaps > np.diff(np.append(starts, table.num_rows))).any():
+    if name in least and (values + gaps > np.diff(np.append(starts, table.num_rows))).any():
         raise BrokenPromise(f"A group has fewer rows than its box of '{name}', said to be the least one, has values.")
     return _labels_follow(name, _heads(table, box.label, starts), texts, gaps, boxes)
 
@@ -97,15 +117,17 @@ def _intervals(low: pa.Array, high: pa.Array) -> list[tuple[str, str] | None]:
     return [None if end is None else (end, other) for end, other in ends]
 
 
-def check_names(release: PublishedRelease, name: str, names: dict[object, str | None]) -> None:
-    """Labels that are names are the same for the same interval in all parts; sets are a part's own."""
-    table, box = release.tables["release"], box_columns(release.columns, release.group_column)[name]
-    if box.set in table.column_names:
-        return
+def check_names(release: PublishedRelease, named: Mapping[str, dict[object, str | None]]) -> None:
+    """Labels that are names are the same for the same interval in all parts, by column; sets are a part's own."""
+    table, boxes = release.tables["release"], box_columns(release.columns, release.group_column)
     starts = group_starts(table, release)
-    boxes = _intervals(*(_heads(table, end, starts).cast(pa.string()) for end in (box.low, box.high)))
-    labels = _heads(table, box.label, starts).to_pylist()
-    _check_names(name, zip(boxes, _gaps(table, box, starts).tolist(), labels, strict=True), names)
+    for name, names in named.items():
+        if not has_column(table, boxes[name].set):
+            ends = boxes[name].low, boxes[name].high
+            intervals = _intervals(*(_heads(table, end, starts).cast(pa.string()) for end in ends))
+            labels = _heads(table, boxes[name].label, starts).to_pylist()
+            gaps = _gaps(table, boxes[name], starts).tolist()
+            _check_names(name, zip(intervals, gaps, labels, strict=True), names)
 
 
 def _check_names(name: str, found: Iterable[tuple[object, bool, str | None]], names: dict[object, str | None]) -> None:
@@ -119,20 +141,6 @@ def _label(text: str | None, gap: bool) -> str:
     return "missing" if text is None else f"{text} or missing" if gap else text
 
 
-class _ListedSets(NamedTuple):
-    """The listed sets of a column: their numbers, ascending, how many values each has, and the values, ascending."""
-
-    numbers: NDArray[np.int32]
-    sizes: NDArray[np.int64]
-    values: pa.Array
-
-
-def _listed_sets(sets: pa.Table, name: str) -> _ListedSets:
-    listed = sets.filter(pc.equal(sets.column("column"), name)).sort_by([("set", "ascending"), ("value", "ascending")])
-    numbers, sizes = np.unique(listed.column("set").to_numpy(), return_counts=True)
-    return _ListedSets(numbers, sizes, listed.column("value").combine_chunks())
-
-
 def _set_texts(sets: _ListedSets) -> pa.Array:
     """The label that each set has: its value, or the first of its values."""
     shown = np.minimum(sets.sizes, _MOST_LISTED)
@@ -144,15 +152,24 @@ def _set_texts(sets: _ListedSets) -> pa.Array:
     return pc.if_else(pa.array(sets.sizes == 1), first, pc.binary_join_element_wise("{", first, more, "}", ""))
 
 
-def _check_listed(release: PublishedRelease, names: list[str]) -> None:
-    """The listed sets are those of columns that are published as sets, none without a column or a number."""
+def _listed_sets(release: PublishedRelease, names: set[str]) -> dict[str, _ListedSets]:
+    """The listed sets of each column; raise unless they are of columns that are published as sets, all with numbers."""
     if SETS not in release.tables:
-        return
+        return {}
     sets = release.tables[SETS]
     if sets.column("column").null_count or sets.column("set").null_count:
         raise BrokenPromise("A listed set has no column or no number.")
-    if not set(sets.column("column").unique().to_pylist()) <= set(names):
+    if not set(sets.column("column").unique().to_pylist()) <= names:
         raise BrokenPromise("Sets are listed for a column that is not published as sets.")
+    ascending = sets.sort_by([(name, "ascending") for name in ("column", "set", "value")]).combine_chunks()
+    none = _ListedSets(np.empty(0, np.int32), np.empty(0, np.int64), pa.nulls(0, pa.string()))
+    found, first = dict.fromkeys(names, none), 0
+    for column in ascending.column("column").value_counts().to_pylist():
+        mine = ascending.slice(first, column["counts"])
+        numbers, sizes = np.unique(mine.column("set").to_numpy(), return_counts=True)
+        found[column["values"]] = _ListedSets(numbers, sizes, mine.column("value").combine_chunks())
+        first += column["counts"]
+    return found
 
 
 def _follows_own(starts: NDArray[np.int64], rows: int) -> pa.Array:
@@ -182,7 +199,7 @@ def _heads(table: pa.Table, name: str, starts: NDArray[np.int64]) -> pa.Array:
 
 def _gaps(table: pa.Table, box: BoxColumns, starts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Which groups say that values are missing."""
-    if box.missing not in table.column_names:
+    if not has_column(table, box.missing):
         return np.zeros(len(starts), np.bool_)
     flags = _heads(table, box.missing, starts)
     if flags.null_count or not pa.types.is_boolean(flags.type):

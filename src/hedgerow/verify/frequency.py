@@ -17,12 +17,16 @@ rows. Noise and rank swapping: the columns are of the declared kind.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from fractions import Fraction
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints, one_array
+from hedgerow.arrays import Ints, is_numeric, one_array
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.verify.structure import group_starts
 from hedgerow.verify.values import PublishedRelease, is_end, spread, total
@@ -124,12 +128,26 @@ def check_retention(release: PublishedRelease) -> str:
         raise BrokenPromise(f"The published values of '{name}' or of its domain are missing or listed twice.")
     if not pc.all(pc.is_in(values, value_set=domain.combine_chunks())).as_py():
         raise BrokenPromise(f"'{name}' has values outside the published domain.")
+    _check_risk(release, len(domain))
     return f"values are from a domain of {len(domain):,}; how many were kept cannot be seen"
+
+
+def _check_risk(release: PublishedRelease, size: int) -> None:
+    """Whatever the true values are, some value has at least its part of them, and that is what its risk is at least.
+
+    Around a value of share f, with n of the domain's values near, the risk is f (p + q n / size) / (p f + q n / size),
+    q = 1 - p. It grows with f, which is at least 1 / size for some value, and falls with n.
+    """
+    parameters = release.guarantee.parameters
+    if "m" in parameters:
+        p, near = Fraction(parameters["p"]), size if Fraction(parameters["eps"]) else 1
+        if int(parameters["m"]) * (p + (1 - p) * near / size) > p + (1 - p) * near:
+            raise BrokenPromise("With such a probability of keeping a value no table has the risk that is promised.")
 
 
 def check_noise(release: PublishedRelease) -> str:
     """The noisy columns hold numbers and nothing missing."""
-    _require_complete(release)
+    _require_complete(release, numbers=release.guarantee.columns)
     return "noisy columns have no gaps; how much noise was added cannot be seen"
 
 
@@ -141,7 +159,8 @@ def check_rank_swap(release: PublishedRelease) -> str:
 
 def check_microaggregation(release: PublishedRelease) -> str:
     """Every combination of means is shared by at least k rows."""
-    _require_complete(release)
+    nodes = json.loads(str(release.guarantee.parameters.get("nodes", "[]")))
+    _require_complete(release, numbers=[name for name in release.guarantee.columns if name not in nodes])
     k = int(release.guarantee.parameters["k"])
     classes, sizes = _combinations(release)
     if release.whole is not None:
@@ -206,6 +225,9 @@ def joint(one: NDArray[np.int64], other: NDArray[np.int64]) -> NDArray[np.int64]
     return numbers
 
 
-def _require_complete(release: PublishedRelease) -> None:
-    if any(release.tables["release"].column(name).null_count for name in release.guarantee.columns):
+def _require_complete(release: PublishedRelease, *, numbers: Sequence[str] = ()) -> None:
+    table = release.tables["release"]
+    if any(table.column(name).null_count for name in release.guarantee.columns):
         raise BrokenPromise("A replaced column has missing values.")
+    if not all(is_numeric(table.schema.field(name).type) for name in numbers):
+        raise BrokenPromise("A column of other values than numbers has neither noise nor means.")

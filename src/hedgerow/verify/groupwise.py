@@ -9,17 +9,20 @@ counting pairs of group and value, or by sorting them where there could be many,
 in the senses distinct, frequency and recursive is decided by whole numbers and fractions; entropy by decimals of 100
 digits, and a group within 10^-80 of the border counts as on it. t-closeness moves each group's shares onto those of all
 published rows, decided by whole numbers; the hierarchical distance uses the tree that the guarantee lists. It costs
-O(groups * values) for the ordered distance and O(pairs * levels) for the others.
+O(pairs log values) for the ordered distance and O(pairs log pairs) a level for the others.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,6 +54,12 @@ class Counted:
     counts: NDArray[np.int64]
     overall: NDArray[np.int64]
 
+    @property
+    def kind(self) -> type:
+        """The type in which a number of rows times a size, or times the number of values, is exact."""
+        most = int(self.overall.sum()) * max(int(self.sizes.max()), len(self.overall))
+        return np.int64 if most < 2**62 else object
+
     def runs(self) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
         """The codes and counts of each group."""
         borders = np.flatnonzero(np.diff(self.owners)) + 1
@@ -70,10 +79,8 @@ def count_values(release: PublishedRelease) -> list[Counted]:
 
 def _against(column: Counted, values: pa.Array, overall: NDArray[np.int64]) -> Counted:
     """The counts of a part with the codes and frequencies of all parts."""
-    places = pc.index_in(column.values, value_set=values)
-    if places.null_count:
-        raise BrokenPromise(f"'{column.name}' changed while it was verified.")
-    codes = np.append(places.to_numpy(zero_copy_only=False), len(values))[column.codes]
+    places = pc.index_in(column.values, value_set=values).to_numpy()
+    codes = np.append(places, len(values))[column.codes]
     return replace(column, values=values, codes=codes, overall=overall)
 
 
@@ -166,9 +173,14 @@ def _reaches(counts: tuple[int, ...], wanted: Fraction) -> bool:
         return entropy > target
     with localcontext() as context:
         context.prec = 100
-        inside = sum((count * Decimal(count).ln() for count in counts), Decimal(0))
+        inside = sum((times * count * _ln(count) for count, times in Counter(counts).items()), Decimal(0))
         margin = rows * (Decimal(rows) * wanted.denominator / wanted.numerator).ln() - inside
         return margin >= -(Decimal(10) ** -80)
+
+
+@cache
+def _ln(number: int) -> Decimal:
+    return Decimal(number).ln(Context(prec=100))
 
 
 def _recursive(column: Counted, parameters: Parameters) -> str:
@@ -199,17 +211,33 @@ def check_t(column: Counted, parameters: Parameters) -> str:
 
 
 def _gap_masses(column: Counted) -> Iterator[Fraction]:
-    """The mass that crosses each gap between neighbouring values."""
+    """The mass that crosses each gap between neighbouring values, added up for each group.
+
+    Between two values of a group its own share is one number, while that of the column grows: a binary search finds
+    where one overtakes the other, and sums of the column's shares give the rest.
+    """
     if len(column.overall) > len(column.values):
         raise BrokenPromise(f"'{column.name}' has missing values, which have no place in an order.")
     rows, steps = int(column.overall.sum()), max(len(column.overall) - 1, 1)
     upto = np.cumsum(column.overall)
-    for (codes, counts), size in zip(column.runs(), column.sizes.tolist(), strict=True):
-        inside = np.zeros(len(upto), np.int64)
-        inside[codes] = counts
-        # Each difference fits 64 bits; their sum may not, but it does in two halves.
-        apart = np.abs(np.cumsum(inside) * rows - upto * size)
-        total = (int((apart >> 31).sum()) << 31) + int((apart & (2**31 - 1)).sum())
+    sums = np.append(0, np.cumsum(upto.astype(column.kind))).tolist()
+    ends = np.append(column.codes[1:], 0)
+    ends[np.append(np.flatnonzero(np.diff(column.owners)), len(ends) - 1)] = len(upto)
+    firsts = np.flatnonzero(np.diff(column.owners, prepend=-1))
+    before = np.cumsum(column.counts) - column.counts
+    inside = before + column.counts - np.repeat(before[firsts], np.diff(np.append(firsts, len(before))))
+    sizes = column.sizes[column.owners]
+    # The first code at which the column has more: upto * size > inside * rows, in whole numbers.
+    reached = (inside.astype(column.kind) * rows // sizes).astype(np.int64)
+    overtaken = np.clip(np.searchsorted(upto, reached, side="right"), column.codes, ends)
+    first_ends = np.append(firsts, len(before)).tolist()
+    of_pairs = [array.tolist() for array in (column.codes, ends, inside, overtaken)]
+    heads = column.codes[firsts].tolist()
+    for place, size in enumerate(column.sizes.tolist()):
+        total = sums[heads[place]] * size  # before the group's first value it has nothing
+        for pair in range(first_ends[place], first_ends[place + 1]):
+            first, end, own, cut = (array[pair] for array in of_pairs)
+            total += own * rows * (2 * cut - first - end) + size * (sums[end] + sums[first] - 2 * sums[cut])
         yield Fraction(total, rows * size * steps)
 
 
@@ -223,29 +251,30 @@ def _levels(column: Counted, parameters: Parameters, distance: str) -> list[NDAr
     known = {line[0]: line for line in lines}
     if not all(text in known for text in texts) or len({len(line) for line in lines}) > 1:
         raise BrokenPromise(f"The guarantee does not list the hierarchy of '{column.name}'.")
-    height = max(len(lines[0]) - 1, 1) if lines else 1
-    # A node is known by all labels from it to the root: the same label may stand in two branches.
-    return [_number_nodes([tuple(known[text][level:]) for text in texts], size) for level in range(height)]
-
-
-def _number_nodes(nodes: list[tuple[str, ...]], size: int) -> NDArray[np.int64]:
-    """Number nodes by first appearance; a missing value behind them is a node of its own."""
-    numbers = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
-    return np.array([*(numbers[node] for node in nodes), *range(len(nodes), size)])
+    # A node is known by its label and the node above it: the same label may stand in two branches.
+    above, levels = [0] * len(texts), []
+    for level in range(max(len(lines[0]) - 1, 1) - 1 if lines else 0, -1, -1):
+        nodes = [(node, known[text][level]) for node, text in zip(above, texts, strict=True)]
+        numbers = {node: place for place, node in enumerate(dict.fromkeys(nodes))}
+        above = [numbers[node] for node in nodes]
+        levels.append(np.array([*above, *range(len(above), size)]))  # a missing value is a node of its own
+    return levels or [np.arange(size)]
 
 
 def _by_levels(column: Counted, levels: list[NDArray[np.int64]]) -> Iterator[Fraction]:
     """The mean over levels of half the sum of differences of shares."""
     rows = int(column.overall.sum())
-    totals = [np.bincount(level, weights=column.overall).astype(np.int64).tolist() for level in levels]
-    for (codes, counts), size in zip(column.runs(), column.sizes.tolist(), strict=True):
-        moved = 0
-        for level, total in zip(levels, totals, strict=True):
-            # Both shares add up to one, so what one node has too much the others have too little.
-            inside = np.bincount(level[codes], weights=counts)
-            present = np.flatnonzero(inside)
-            moved += sum(max(int(inside[node]) * rows - total[node] * size, 0) for node in present.tolist())
-        yield Fraction(moved, rows * size * len(levels))
+    moved: NDArray[Any] = np.zeros(len(column.sizes), column.kind)
+    for level in levels:
+        # Both shares add up to one, so what one node has too much the others have too little.
+        totals = np.bincount(level, weights=column.overall).astype(np.int64)
+        pairs, owner = np.unique(column.owners * len(totals) + level[column.codes], return_inverse=True)
+        inside: NDArray[Any] = np.bincount(owner, weights=column.counts).astype(np.int64).astype(column.kind)
+        owners, nodes = pairs // len(totals), pairs % len(totals)
+        excess = np.maximum(inside * rows - totals[nodes].astype(column.kind) * column.sizes[owners], 0)
+        moved += np.add.reduceat(excess, np.flatnonzero(np.diff(owners, prepend=-1)))
+    for total, size in zip(moved.tolist(), column.sizes.tolist(), strict=True):
+        yield Fraction(total, rows * size * len(levels))
 
 
 _DIGITS = 60

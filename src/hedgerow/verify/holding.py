@@ -17,6 +17,7 @@ import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from io import BufferedReader
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -74,6 +75,11 @@ class Held:
     def folder(self) -> str:
         """The name of the folder."""
         return self.path.name
+
+    @cached_property
+    def decoded(self) -> Manifest:
+        """What the manifest says of a table."""
+        return decode(self.manifest)
 
     def tables(
         self, entries: Mapping[str, FileEntry], wanted: Collection[str], *, max_bytes: int | None = None
@@ -143,12 +149,15 @@ class Held:
 
 
 @contextmanager
-def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
-    """Open a bundle's folder and files for as long as the block lasts; raise BundleError where there is none."""
+def hold(path: str | os.PathLike[str], *, most: int | None = None) -> Iterator[Held]:
+    """Open a bundle's folder and files for as long as the block lasts; raise BundleError where there is none.
+
+    Of more files than `most`, by default 200, only manifest and pages are opened.
+    """
     target = as_path(path).absolute()
     with ExitStack() as stack:
         try:
-            bundle = _hold_all(target, stack)
+            bundle = _hold_all(target, stack, _MOST_OPEN if most is None else most)
         except (FileNotFoundError, NotADirectoryError):
             reason = f"it has no {MANIFEST}" if os.path.exists(target) else "there is no such folder"
             raise BundleError(f"'{target.name}' is not a hedgerow bundle: {reason}.") from None
@@ -160,17 +169,17 @@ def hold(path: str | os.PathLike[str]) -> Iterator[Held]:
 
 def read_manifest(path: str | os.PathLike[str]) -> bytes:
     """Read the manifest of a bundle; nothing else of it is checked."""
-    with hold(path) as bundle:
+    with hold(path, most=0) as bundle:
         return bundle.manifest
 
 
-def _hold_all(target: Path, stack: ExitStack) -> Held:
+def _hold_all(target: Path, stack: ExitStack, most: int) -> Held:
     """Open everything; again, if the folder lost its place before all of it was open."""
     for _ in range(_TRIES):
         with ExitStack() as attempt, suppress(FileNotFoundError):
             place = _open_folder(folder_to_read(target), attempt)
             names = frozenset(os.listdir(place))
-            opened = names if len(names) <= _MOST_OPEN else names & {MANIFEST, *PAGES}
+            opened = names if len(names) <= most else names & {MANIFEST, *PAGES}
             found = {name: _open_file(place, name, attempt) for name in opened}
             files = {name: file for name, file in found.items() if file is not None}
             if os.path.samestat(os.stat(place), os.stat(folder_to_read(target))):
@@ -272,7 +281,7 @@ def open_bundle(path: str | os.PathLike[str], *, max_bytes: int | None = None) -
 
 def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = None) -> Opened[PublishedRelease]:
     """Read a bundle that is held open; without `helpers` their bytes are compared but not decoded."""
-    manifest = decode(bundle.manifest)
+    manifest = bundle.decoded
     if isinstance(manifest, PartsManifest):
         parts = PartsBundle.of(bundle, max_bytes=max_bytes)
         return Opened(concat_parts(parts), {}, bundle.manifest, bundle.pages(manifest.files))
@@ -290,7 +299,8 @@ def open_held(bundle: Held, *, helpers: bool = True, max_bytes: int | None = Non
 
 
 def _stems(manifest: Manifest) -> list[str]:
-    """The tables that the manifest lists; no other name of a file is ever looked at."""
-    if not set(manifest.files) <= {*PAGES, *(f"{name}.parquet" for name in TABLES)}:
+    """The tables that the manifest lists; no other name of a file is ever looked at. Help is for groups."""
+    tables = {*TABLES} if manifest.groups else {*TABLES} - {*HELPERS}
+    if not set(manifest.files) <= {*PAGES, *(f"{name}.parquet" for name in tables)}:
         raise BundleError("The manifest lists a file that no release has.")
     return [Path(name).stem for name in manifest.files if name.endswith(".parquet")]

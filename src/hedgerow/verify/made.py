@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 
 from hedgerow.arrays import is_numeric
 from hedgerow.errors import BrokenPromise
+from hedgerow.verify.names import tables_with
 from hedgerow.verify.parameters import is_columns, is_whole
 from hedgerow.verify.values import Made, PublishedRelease
 
@@ -56,7 +57,7 @@ def check_made(release: PublishedRelease, *, has_boxes: bool) -> None:
     if "weight" in said:
         _check_weight(release, said["weight"])
     for name in (name for name, policy in made.missing.items() if policy != "value"):
-        if any(name in table.column_names and table.column(name).null_count for table in release.tables.values()):
+        if any(table.column(name).null_count for table in tables_with(release.tables, name)):
             raise BrokenPromise(f"'{name}' has missing values, which its policy rules out.")
 
 
@@ -66,7 +67,7 @@ def _check_method(made: Made) -> None:
 
 
 def _check_weight(release: PublishedRelease, name: int | str) -> None:
-    found = [table.column(name) for table in release.tables.values() if name in table.column_names]
+    found = [table.column(name) for table in tables_with(release.tables, str(name))]
     if name not in release.columns.plain or found[0].null_count or not is_numeric(found[0].type):
         raise BrokenPromise("The weights are not in a plain column of numbers without gaps.")
     if pc.min(found[0]).as_py() <= 0:
@@ -75,8 +76,8 @@ def _check_weight(release: PublishedRelease, name: int | str) -> None:
 
 def interval_names(made: Made, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns of edges that are published as intervals, `x_from` to `x_to`, as the release says."""
-    names = str(made.parameters.get("intervals", "")).split(",")
-    return tuple(name for name in names if name and {f"{name}_from", f"{name}_to"} <= set(columns))
+    names, known = dict.fromkeys(str(made.parameters.get("intervals", "")).split(",")), set(columns)
+    return tuple(name for name in names if name and {f"{name}_from", f"{name}_to"} <= known)
 
 
 def check_graph_made(made: Made, edges: pa.Table) -> None:

@@ -185,11 +185,8 @@ def encode(manifest: Manifest | GraphManifest) -> bytes:
 
 def decode(text: bytes) -> Manifest:
     """Read a manifest; raise BundleError for anything but a whole, unedited one of this format."""
-    if format_of(text).startswith("hedgerow-graph/"):
-        raise BundleError(
-            "The bundle holds a grouped graph, not a table; `hedgerow graph` queries, verifies and attacks it."
-        )
-    fields = _fields(text, FORMAT, PARTS_FORMAT)
+    other = "The bundle holds a grouped graph, not a table; `hedgerow graph` queries, verifies and attacks it."
+    fields = _fields(text, FORMAT, PARTS_FORMAT, others={"hedgerow-graph/": other})
     is_whole = fields.format == FORMAT
     more: dict[str, Any] = (
         {} if is_whole else {"parts": _parts(fields("parts")), "help": _one_of(*HELP)(fields("help"))}
@@ -211,9 +208,8 @@ def decode(text: bytes) -> Manifest:
 
 def decode_graph(text: bytes) -> GraphManifest:
     """Read the manifest of a graph; raise BundleError for anything but a whole, unedited one of its format."""
-    if format_of(text).startswith("hedgerow/"):
-        raise BundleError("The bundle holds a table, not a graph; `hedgerow query`, `verify` and `attack` take it.")
-    fields = _fields(text, GRAPH_FORMAT)
+    other = "The bundle holds a table, not a graph; `hedgerow query`, `verify` and `attack` take it."
+    fields = _fields(text, GRAPH_FORMAT, others={"hedgerow/": other})
     names = ("left", "right", "edges", "left_groups", "right_groups")
     manifest = GraphManifest(
         form=_one_of("grouped graph")(fields("form")),
@@ -259,9 +255,13 @@ class _Fields:
             raise _wrong()
 
 
-def _fields(text: bytes, *formats: str) -> _Fields:
+def _fields(text: bytes, *formats: str, others: Mapping[str, str]) -> _Fields:
+    """Read the fields of one of these formats; `others` say what a bundle of another one is, by its beginning."""
     found = _parse(text)
     if isinstance(found.get("format"), str) and found["format"] not in formats:
+        for beginning, sentence in others.items():
+            if found["format"].startswith(beginning):
+                raise BundleError(sentence)
         known = " and ".join(map(repr, formats))
         raise BundleError(f"{MANIFEST} has a format that this version does not read; it reads {known}.")
     return _Fields(found)

@@ -34,6 +34,9 @@ li {{ margin: .35rem 0; }}
 """
 
 
+_OPENED = re.compile(r"```\w+")
+
+
 def pages(readme: str) -> dict[str, str]:
     """The README of a bundle, and the same as a page for a browser, by the names of their files."""
     return {"README.md": readme, "index.html": page(readme)}
@@ -46,13 +49,24 @@ def page(readme: str) -> str:
 
 
 def _parts(readme: str) -> Iterator[str]:
-    # Blocks of code have empty lines inside, so they are cut out first: every second piece is one.
-    for place, piece in enumerate(re.split(r"^```(?:\w+)\n(.*?)^```$", readme, flags=re.MULTILINE | re.DOTALL)):
-        if place % 2:
-            yield f"<pre><code>{html.escape(piece)}</code></pre>"
-            continue
-        for paragraph in filter(None, (part.strip("\n") for part in piece.split("\n\n"))):
-            yield from _paragraph(paragraph.splitlines())
+    # Blocks of code have empty lines inside, so they are cut out first; one that does not end is none.
+    lines = readme.split("\n")
+    fences = [place for place, line in enumerate(lines) if line == "```"]
+    start = place = 0
+    for end in fences:
+        while place < end and not _OPENED.fullmatch(lines[place]):
+            place += 1
+        if place < end:
+            yield from _paragraphs(lines[start:place])
+            code = "".join(line + "\n" for line in lines[place + 1 : end])
+            yield f"<pre><code>{html.escape(code)}</code></pre>"
+            start = place = end + 1
+    yield from _paragraphs(lines[start:])
+
+
+def _paragraphs(lines: list[str]) -> Iterator[str]:
+    for paragraph in filter(None, (part.strip("\n") for part in "\n".join(lines).split("\n\n"))):
+        yield from _paragraph(paragraph.splitlines())
 
 
 def _paragraph(lines: list[str]) -> Iterator[str]:

@@ -11,21 +11,21 @@ stall whoever compares with it.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from hedgerow.errors import BrokenPromise
-from hedgerow.exact import fraction_text
 
 __all__ = ["CRITERIA", "check_parameters", "is_columns", "is_number", "is_whole"]
 
 _MOST_DIGITS = 800
-_NUMBER = re.compile(
-    rf"-?[0-9]{{1,{_MOST_DIGITS}}}(\.[0-9]{{1,{_MOST_DIGITS}}}|/[1-9][0-9]{{0,{_MOST_DIGITS}}})?", re.A
-)
+_MORE = f"[0-9]{{0,{_MOST_DIGITS - 1}}}"
+_NUMBER = re.compile(rf"(?!-0$)-?(0|[1-9]{_MORE})(\.{_MORE}[1-9]|/[1-9][0-9]?{_MORE})?", re.A)
 _MOST_WHOLE = 2**53
+_MOST_LEVELS = 200
 _SHARE = re.compile(r"[0-9]{1,3}\.[0-9]%", re.A)
 _RATE = re.compile(rf"{_SHARE.pattern} \({_SHARE.pattern} to {_SHARE.pattern}; >?[0-9.e-]{{1,8}}% by guessing\)", re.A)
 
@@ -36,8 +36,8 @@ def is_number(value: object) -> bool:
     """Tell whether a value is a text that holds a decimal or a ratio of limited length, as a fraction is written."""
     if not isinstance(value, str) or not _NUMBER.fullmatch(value):
         return False
-    exact = Fraction(value)
-    return value in (fraction_text(exact), str(exact))
+    top, _, bottom = value.partition("/")
+    return not bottom or (bottom != "1" and math.gcd(int(top), int(bottom)) == 1)
 
 
 def is_whole(least: int, most: int = _MOST_WHOLE) -> Rule:
@@ -91,7 +91,14 @@ def is_columns(value: object) -> bool:
 
 
 def _is_hierarchy(value: object) -> bool:
-    return _is_json(value, lambda lines: isinstance(lines, list) and bool(lines) and all(map(_is_texts, lines)))
+    return _is_json(
+        value,
+        lambda lines: (
+            isinstance(lines, list)
+            and bool(lines)
+            and all(_is_texts(line) and len(line) <= _MOST_LEVELS for line in lines)
+        ),
+    )
 
 
 _COUNT = is_whole(0)

@@ -15,8 +15,9 @@ number, a list a list; it ends with a value or a ValueError, after at most as ma
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -57,6 +58,8 @@ def _struct(content: bytes, place: int, depth: int) -> tuple[Struct, int]:
             raise ValueError("a field comes twice")
         if kind <= 2:  # a truth value is told by its field's kind
             found[number] = kind == 1
+        elif 4 <= kind <= 6 and (byte := content[place]) < 128:  # most of what there is: a number of one byte
+            found[number], place = (byte >> 1) ^ -(byte & 1), place + 1
         else:
             found[number], place = _value(content, place, kind, depth)
     return found, place + 1
@@ -118,6 +121,7 @@ _TIMES, _FLOOR, _CEILING = 16, 256 << 20, 4 << 30
 
 _MOST_COLUMNS = 20_000
 _SMALL = 1 << 20  # bytes that one thread decodes sooner than several
+_SMALL_FILE, _SMALL_TABLE = 1 << 16, 1 << 19  # bytes of a file that is remembered, packed and decoded
 _LARGEST_PAGE = 64 << 20
 _MARK = b"PAR1"
 _WRITER = re.compile(rb"parquet-cpp-arrow version [0-9.]{1,20}(-SNAPSHOT)?")
@@ -126,26 +130,38 @@ _EIGHT = (pa.int64(), pa.float64(), pa.timestamp("us"))
 _PHYSICAL = (0, 1, 2, 5, 6, 7)  # truth values, 32 and 64 bits, doubles, texts, bytes of fixed length
 _CODECS = (0, 1, 6)  # none, snappy, zstd
 _DATA, _DICTIONARY = 0, 2
+_TEXT = 6
 
 
 def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int | None = None) -> pa.Table:
-    """Decode a file of a bundle that must have `rows` rows; raise BundleError for anything but one of ours."""
+    """Decode a file of a bundle that must have `rows` rows; raise BundleError for anything but one of ours.
+
+    The same small file again, to the byte, is the same table, and is not decoded again: a part of a bundle is looked at
+    for several questions, and by whoever opens and then verifies it.
+    """
     limit = max_bytes if max_bytes is not None else min(max(_TIMES * len(content), _FLOOR), _CEILING)
+    if len(content) <= _SMALL_FILE and limit >= _SMALL_TABLE:
+        with suppress(AnnouncesTooMuch):
+            return _read_small(name, content, rows)
+    return _read(name, content, rows, limit)
+
+
+@functools.lru_cache(maxsize=128)
+def _read_small(name: str, content: bytes, rows: int | None) -> pa.Table:
+    return _read(name, content, rows, _SMALL_TABLE)
+
+
+def _read(name: str, content: bytes, rows: int | None, limit: int) -> pa.Table:
     try:
         footer = _checked_footer(content)
         if footer[3] != rows:
             raise BundleError(f"{name} does not have the number of rows that its manifest says.")
-        if sum(_checked_pages(content, footer)) > limit:
-            raise _too_large(name, limit)
-        with pq.ParquetFile(pa.BufferReader(content)) as file:
-            schema = file.schema_arrow
-        if not all(_width(kind) for kind in schema.types) or len(set(schema.names)) < len(schema):
-            raise BundleError(f"{name} has a column of a type that no release has, or two of one name.")
-        if (rows or 0) * sum(map(_width, schema.types)) > limit:
-            raise _too_large(name, limit)
-        table = _decode(name, content, schema, limit)
-        for place, column in enumerate(footer[2][1:]):
-            check_statistics(table.column(place), column[1], _describe_columns(content, footer, place))
+        sizes, described = _checked_pages(content, footer)
+        if sum(sizes) > limit:
+            raise AnnouncesTooMuch(name, limit)
+        table = _decode(name, content, [column[4].decode() for column in footer[2][1:] if column[1] == _TEXT], limit)
+        for column, place in zip(footer[2][1:], range(table.num_columns), strict=True):
+            check_statistics(table.column(place), column[1], described[place])
         return table
     except MemoryError:
         raise
@@ -153,11 +169,14 @@ def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int 
         raise BundleError(f"{name} is not a readable Parquet file of this bundle.") from None
 
 
-def _too_large(name: str, limit: int) -> BundleError:
-    return BundleError(
-        f"{name} announces more than {limit:,} bytes once it is decoded, so it is not read; allow more if you trust "
-        "its sender (--max-bytes)."
-    )
+class AnnouncesTooMuch(BundleError):
+    """A file that would take more than it may once it is decoded."""
+
+    def __init__(self, name: str, limit: int) -> None:
+        super().__init__(
+            f"{name} announces more than {limit:,} bytes once it is decoded, so it is not read; allow more if you "
+            "trust its sender (--max-bytes)."
+        )
 
 
 def _width(kind: pa.DataType) -> int:
@@ -224,11 +243,17 @@ def _first_page(about: Struct) -> int:
     return int(dictionary if about[5] == data == 0 else min(data, dictionary))
 
 
-def _checked_pages(content: bytes, footer: Struct) -> Iterator[int]:
-    """The size of every page once it is unpacked; raise unless the pages fill their columns."""
+def _checked_pages(content: bytes, footer: Struct) -> tuple[list[int], list[list[Described]]]:
+    """The size of every page once it is unpacked, and what is said of the rows of each column.
+
+    That is said of all rows of a part, and of those of each page. Raise unless the pages fill their columns.
+    """
+    sizes, row = [], 0
+    described: list[list[Described]] = [[] for _ in footer[2][1:]]
     for group in footer[4]:
-        for chunk in group[1]:
+        for chunk, found in zip(group[1], described, strict=True):
             about = chunk[3]
+            found.append(Described(row, group[3], about.get(12, {})))
             place = _first_page(about)
             end, values, is_first = place + about[7], 0, True
             while place < end:
@@ -239,41 +264,32 @@ def _checked_pages(content: bytes, footer: Struct) -> Iterator[int]:
                 inside = header[5 if kind == _DATA else 7]
                 _require(len(header) == 4 and set(inside) <= {*range(1, 6)}, "a page carries metadata")
                 _require(inside[1] >= 0, "a page has fewer than no values")
-                values += inside[1] if kind == _DATA else 0
-                # A dictionary has as many entries as it has bytes at most, whatever it says.
-                _require(kind == _DATA or inside[1] <= max(unpacked, 1), "a dictionary has more entries than bytes")
+                if kind == _DATA:
+                    found.append(Described(row + values, inside[1], inside.get(5, {}), inside.get(2)))
+                    values += inside[1]
+                else:  # which has as many entries as it has bytes at most, whatever it says
+                    _require(inside[1] <= max(unpacked, 1), "a dictionary has more entries than bytes")
+                    found.append(Described(row, 0, {}, entries=inside[1]))
                 place, is_first = place + packed, False
-                yield unpacked
+                sizes.append(unpacked)
             _require(place == end and values == about[5], "pages do not fill their column")
+        row += group[3]
+    return sizes, described
 
 
-def _describe_columns(content: bytes, footer: Struct, place: int) -> Iterator[Described]:
-    """What the file says of the rows of a column: of all of a part, and of those of each page."""
-    row = 0
-    for group in footer[4]:
-        about = group[1][place][3]
-        yield Described(row, group[3], about.get(12, {}))
-        page = _first_page(about)
-        end = page + about[7]
-        while page < end:
-            header, page = read_struct(content, page)
-            if header[1] == _DICTIONARY:
-                yield Described(row, 0, {}, entries=header[7][1])
-            else:
-                inside = header[5]
-                yield Described(row, inside[1], inside.get(5, {}), inside[2])
-                row += inside[1]
-            page += header[3]
-
-
-def _decode(name: str, content: bytes, schema: pa.Schema, limit: int) -> pa.Table:
+def _decode(name: str, content: bytes, texts: list[str], limit: int) -> pa.Table:
     """Decode texts as dictionaries, add up how long they are, and only then write them out."""
-    texts = [field.name for field in schema if field.type == pa.string()]
     with pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts) as file:
+        schema = file.schema_arrow
+        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in schema.types]
+        if not all(map(_width, kinds)) or len(set(schema.names)) < len(schema):
+            raise BundleError(f"{name} has a column of a type that no release has, or two of one name.")
+        if file.metadata.num_rows * sum(map(_width, kinds)) > limit:
+            raise AnnouncesTooMuch(name, limit)
         table = file.read(use_threads=len(content) > _SMALL).combine_chunks()
-    lengths = [_text_bytes(table.column(text)) for text in texts]
+    lengths = [_text_bytes(column) for column in table.columns if pa.types.is_dictionary(column.type)]
     if sum(lengths) > limit or max(lengths, default=0) >= 2**31:  # one array cannot hold more
-        raise _too_large(name, limit)
+        raise AnnouncesTooMuch(name, limit)
     columns = [column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column for column in table.columns]
     decoded = pa.table(columns, names=schema.names).combine_chunks()
     decoded.validate(full=True)

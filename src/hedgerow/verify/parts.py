@@ -26,7 +26,7 @@ from hedgerow.exact import DecimalGrid
 from hedgerow.verify.boxes import check_names
 from hedgerow.verify.frequency import note_rare
 from hedgerow.verify.help import check_help, grids_of
-from hedgerow.verify.manifest import PartsManifest, decode, release_of
+from hedgerow.verify.manifest import PartsManifest, release_of
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.shape import check_shape
 from hedgerow.verify.structure import FORMS, group_starts, layout_of
@@ -75,7 +75,7 @@ class PartsBundle:
     @staticmethod
     def of(bundle: Held, *, max_bytes: int | None = None) -> PartsBundle:
         """Decode what the manifest says of the parts; raise BundleError unless it is a list of files of parts."""
-        manifest = decode(bundle.manifest)
+        manifest = bundle.decoded
         assert isinstance(manifest, PartsManifest)
         numbers = range(len(manifest.parts))
         tables = tuple(name for name in (*PARTED, "help") if part_file(name, 0) in manifest.files)
@@ -191,13 +191,11 @@ def _needs_overall(guarantee: Guarantee) -> bool:
 
 def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[str, ...]]) -> Verification:
     """Check every part, and what the release says of all; `checks` are those of one release, with its sentences."""
-    whole, schemas = _first_pass(parts)
+    whole = _first_pass(parts)
     sentences: tuple[str, ...] = ()
     told = ""
     for number in range(len(parts)):
         release, helper = parts.read(number, helper=True)
-        if {name: table.schema for name, table in release.tables.items()} != schemas:
-            raise BrokenPromise("The parts do not have the same tables, columns and types.")
         whole.is_last = number == len(parts) - 1
         release = replace(release, whole=whole)
         sentences = checks(release)
@@ -223,8 +221,8 @@ def _check_help(parts: PartsBundle, release: PublishedRelease, helper: pa.Table 
     return check_help(release, helper, which)
 
 
-def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
-    """What checks of one part need to know of all."""
+def _first_pass(parts: PartsBundle) -> Whole:
+    """What checks of one part need to know of all; raise unless all have the same columns and types."""
     manifest = parts.manifest
     whole = Whole(manifest.rows)
     needs = _needs_overall(manifest.guarantee)
@@ -245,7 +243,7 @@ def _first_pass(parts: PartsBundle) -> tuple[Whole, dict[str, pa.Schema]]:
         del release
     whole.grids = grids
     whole.overall = {name: _ascending(found) for name, found in counts.items()}
-    return whole, schemas
+    return whole
 
 
 def _add_counts(before: pa.Table | None, release: PublishedRelease, name: str) -> pa.Table:
@@ -269,11 +267,10 @@ def _check_named(parts: PartsBundle, whole: Whole) -> None:
     """Names that the owner gave to intervals are the same in all parts."""
     if not layout_of(release_of(parts.manifest, {})).has_boxes:
         return
-    for name in parts.manifest.columns.quasi:
-        if f"'{name}'" in whole.named:
-            names: dict[object, str | None] = {}
-            for number in range(len(parts)):
-                check_names(parts.read(number)[0], name, names)
+    named: dict[str, dict[object, str | None]]
+    named = {name: {} for name in parts.manifest.columns.quasi if f"'{name}'" in whole.named}
+    for number in range(len(parts)) if named else ():
+        check_names(parts.read(number)[0], named)
 
 
 def concat_parts(parts: PartsBundle) -> PublishedRelease:

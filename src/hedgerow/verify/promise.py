@@ -30,7 +30,7 @@ from hedgerow.verify.groupwise import check_groupwise
 from hedgerow.verify.help import check_help
 from hedgerow.verify.holding import Held, Opened, hold, open_held
 from hedgerow.verify.ke import check_ke
-from hedgerow.verify.manifest import PartsManifest, decode
+from hedgerow.verify.manifest import PartsManifest
 from hedgerow.verify.names import SETS
 from hedgerow.verify.parts import PARTED, PartsBundle, cut_blocks, verify_parts
 from hedgerow.verify.properties import check_properties
@@ -126,7 +126,7 @@ def verify_held(
     bundle: Held, opened: Opened[PublishedRelease] | None = None, *, max_bytes: int | None = None
 ) -> Verification:
     """Check a bundle that is held open, and `opened` perhaps; one in parts is read part by part."""
-    if isinstance(decode(bundle.manifest), PartsManifest):
+    if isinstance(bundle.decoded, PartsManifest):
         return verify_parts(PartsBundle.of(bundle, max_bytes=max_bytes), lambda part: verify(part).checks)
     return verify_opened(open_held(bundle, max_bytes=max_bytes) if opened is None else opened)
 

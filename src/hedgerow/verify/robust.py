@@ -13,6 +13,7 @@ before a release leaves its owner, and again by whoever has the knowledge (`hedg
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -28,6 +29,7 @@ __all__ = ["check_robust", "sensitive_values"]
 
 _MOST_COUNTED = 200_000_000
 """Rows that are looked at over all protected sets."""
+_AT_ONCE = 1 << 20
 
 
 def check_robust(release: PublishedRelease) -> str:
@@ -41,22 +43,37 @@ def check_robust(release: PublishedRelease) -> str:
     by_code = np.argsort(codes, kind="stable")
     ends = np.append(0, np.cumsum(np.bincount(codes, minlength=len(values.dictionary))))
     protected = _protected_codes(release, values.dictionary, ends)
-    for inside in protected:
-        if not inside:  # its values are in other parts
-            continue
-        rows = np.concatenate([by_code[ends[code] : ends[code + 1]] for code in inside])
-        found, counts = np.unique(groups[rows], return_counts=True)
-        if crowded := int((counts > most[found]).sum()):
-            raise BrokenPromise(
-                f"{counted(crowded, 'group holds', 'groups hold')} a protected value in more than {1 / r} of their "
-                "rows."
-            )
+    crowded: set[int] = set()
+    for batch in _batches(protected, ends):
+        rows = np.concatenate([by_code[ends[code] : ends[code + 1]] for inside in batch for code in inside])
+        owners = np.repeat(np.arange(len(batch)), [sum(ends[c + 1] - ends[c] for c in inside) for inside in batch])
+        found, counts = np.unique(owners * len(sizes) + groups[rows], return_counts=True)
+        crowded |= set((found % len(sizes))[counts > most[found % len(sizes)]].tolist())
+    if crowded:
+        raise BrokenPromise(
+            f"{counted(len(crowded), 'group holds', 'groups hold')} a protected value in more than {1 / r} of their "
+            "rows."
+        )
     _check_counts(release, np.diff(ends), sorted({code for inside in protected for code in inside}))
     number, rows_told = spread(release, sizes)
     return (
         f"in each of {number} ({rows_told} rows) no protected value fills more than {1 / r}; the adversary's "
         "probabilities, which are not published, were checked by the owner and can be by whoever knows them"
     )
+
+
+def _batches(protected: list[list[int]], ends: NDArray[np.int64]) -> Iterator[list[list[int]]]:
+    """Protected sets that have values here, as many at a time as have some number of rows, so that all cost alike."""
+    batch: list[list[int]] = []
+    rows = 0
+    for inside in filter(None, protected):  # values of others are in other parts
+        batch.append(inside)
+        rows += sum(int(ends[code + 1] - ends[code]) for code in inside)
+        if rows >= _AT_ONCE:
+            yield batch
+            batch, rows = [], 0
+    if batch:
+        yield batch
 
 
 def _check_counts(release: PublishedRelease, counts: NDArray[np.int64], protected: list[int]) -> None:
@@ -77,7 +94,7 @@ def _protected_codes(release: PublishedRelease, values: pa.Array, ends: NDArray[
     if sets is None:
         return [[code] for code in range(len(values))]
     numbers = {str(value): code for code, value in enumerate(values.to_pylist())}
-    found = [[numbers[value] for value in set(named) if value in numbers] for named in sets]
+    found = [sorted({numbers[value] for value in named if value in numbers}) for named in sets]
     met = {n for n, inside in enumerate(found) if inside}
     if release.whole is not None:
         release.whole.met |= met

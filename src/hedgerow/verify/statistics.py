@@ -8,7 +8,7 @@ Cost       O(cells)
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable
 from decimal import Context
 from typing import Any, NamedTuple
 
@@ -34,10 +34,11 @@ class Described(NamedTuple):
     entries: int | None = None
 
 
-def check_statistics(column: pa.ChunkedArray, physical: int, described: Iterator[Described]) -> None:
+def check_statistics(column: pa.ChunkedArray, physical: int, described: Iterable[Described]) -> None:
     """Raise ValueError unless everything that is said of rows of a column follows from its values."""
     coded: list[pa.Array] = []
     entries: int | None = None
+    known: dict[tuple[int, int], _Ends] = {}  # one page is all of its part
     for part in described:
         if part.entries is not None:
             _check_entries(coded, entries)
@@ -46,7 +47,9 @@ def check_statistics(column: pa.ChunkedArray, physical: int, described: Iterator
         if part.coding in _DICTIONARY_CODED:
             coded += values.chunks
         if part.said:
-            _check(values, physical, part.said)
+            rows = part.first, part.rows
+            ends = known[rows] = known.get(rows) or _Ends.of(values, physical)
+            _check(part.said, ends, physical)
     _check_entries(coded, entries)
 
 
@@ -57,24 +60,45 @@ def _check_entries(coded: list[pa.Array], entries: int | None) -> None:
             raise ValueError("a dictionary has entries that no row has, or one twice")
 
 
-def _check(values: pa.ChunkedArray, physical: int, said: dict[int, Any]) -> None:
-    ends = pc.min_max(values)
-    wanted = dict.fromkeys(_MAXIMA, ends["max"]) | dict.fromkeys(_MINIMA, ends["min"])
-    fits = set(said) <= _KNOWN and said.get(_GAPS, values.null_count) == values.null_count
-    for place in said.keys() & wanted.keys():
-        fits = fits and wanted[place].is_valid and _is(said[place], wanted[place], physical)
+class _Ends(NamedTuple):
+    """What is true of rows: the least and the greatest value as Python has it, None where all are missing; gaps."""
+
+    least: Any
+    greatest: Any
+    gaps: int
+
+    @staticmethod
+    def of(values: pa.ChunkedArray, physical: int) -> _Ends:
+        """Look at all values."""
+        ends = pc.min_max(values)
+        least, greatest = (_plain(ends[name], physical) for name in ("min", "max"))
+        return _Ends(least, greatest, values.null_count)
+
+
+def _plain(value: pa.Scalar, physical: int) -> Any:
+    """A value as the format has it: bytes, a whole number or a float."""
+    if not value.is_valid or pa.types.is_floating(value.type):
+        return value.as_py()
+    if physical == _TEXT:
+        return value.as_py().encode()
+    if physical == _DECIMAL:
+        return int(value.as_py().scaleb(value.type.scale, _CONTEXT))
+    return value.cast(pa.int32() if pa.types.is_date32(value.type) else pa.int64()).as_py()
+
+
+def _check(said: dict[int, Any], ends: _Ends, physical: int) -> None:
+    fits = set(said) <= _KNOWN and said.get(_GAPS, ends.gaps) == ends.gaps
+    for places, value in ((_MAXIMA, ends.greatest), (_MINIMA, ends.least)):
+        for place in said.keys() & set(places):
+            fits = fits and value is not None and _is(said[place], value, physical)
     if not fits:
         raise ValueError("statistics are not those of the values")
 
 
-def _is(content: bytes, value: pa.Scalar, physical: int) -> bool:
+def _is(content: bytes, value: Any, physical: int) -> bool:
     """Whether bytes are a value, as the format writes it."""
-    if physical == _TEXT:
-        return bool(content == value.as_py().encode())
-    if physical == _DECIMAL:
-        digits = int(value.as_py().scaleb(value.type.scale, _CONTEXT))
-        return int.from_bytes(content, "big", signed=True) == digits
-    if pa.types.is_floating(value.type):
-        return len(content) == 8 and bool(struct.unpack("<d", content)[0] == value.as_py())
-    kind = pa.int32() if pa.types.is_date32(value.type) else pa.int64()
-    return bool(int.from_bytes(content, "little", signed=True) == value.cast(kind).as_py())
+    if isinstance(value, bytes):
+        return content == value
+    if isinstance(value, float):
+        return len(content) == 8 and bool(struct.unpack("<d", content)[0] == value)
+    return int.from_bytes(content, "big" if physical == _DECIMAL else "little", signed=True) == int(value)

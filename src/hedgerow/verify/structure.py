@@ -18,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import has_column
 from hedgerow.errors import BrokenPromise, SchemaError
 from hedgerow.exact import Line, column_line
 from hedgerow.verify.made import check_made
-from hedgerow.verify.names import POLICIES, SETS, box_columns, is_in_form, subdomain_columns
+from hedgerow.verify.names import SETS, box_columns, is_in_form, subdomain_columns, tables_with
 from hedgerow.verify.parameters import check_parameters
 from hedgerow.verify.values import PublishedRelease
 
@@ -119,8 +120,8 @@ def check_table(table: pa.Table, expected: Mapping[str, pa.DataType | None]) -> 
 def group_starts(table: pa.Table, release: PublishedRelease) -> NDArray[np.int64]:
     """Find where each group begins; raise unless groups are contiguous, numbered from 0 and as many as declared."""
     column = table.column(release.group_column)
-    if column.null_count or not pa.types.is_integer(column.type):
-        raise BrokenPromise("The group column must hold whole numbers and nothing missing.")
+    if column.null_count:
+        raise BrokenPromise("The group column must hold numbers and nothing missing.")
     numbers = column.to_numpy()
     starts = np.append(0, np.flatnonzero(numbers[1:] != numbers[:-1]) + 1)
     if not len(numbers) or not np.array_equal(numbers[starts], np.arange(len(starts))):
@@ -196,22 +197,19 @@ def _check_protected(release: PublishedRelease) -> None:
 
 def _check_texts(release: PublishedRelease) -> None:
     """Texts are in the form of their column's policy, so that a space is no diversity."""
-    declared = release.made.texts
-    if not set(declared.values()) <= set(POLICIES):
-        raise BrokenPromise("A policy for texts is none that this version knows.")
-    policies = dict.fromkeys(release.columns.sensitive, "trimmed") | dict(declared)
+    policies = dict.fromkeys(release.columns.sensitive, "trimmed") | dict(release.made.texts)
     if layout_of(release).has_subdomains:
         (name,) = release.columns.sensitive
         ends = subdomain_columns(release.columns, release.group_column)[:2]
         policies |= dict.fromkeys(ends, policies.pop(name))
     if layout_of(release).has_boxes:  # labels of boxes are no values of the column
-        policies = {name: policy for name, policy in policies.items() if name not in release.columns.quasi}
-    for table in release.tables.values():
-        for name in policies.keys() & set(table.column_names):
-            if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policies[name]):
+        policies = {name: policies[name] for name in policies.keys() - set(release.columns.quasi)}
+    for name, policy in policies.items():
+        for table in tables_with(release.tables, name):
+            if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policy):
                 raise BrokenPromise(
-                    f"'{name}' holds texts that are not in the form of its policy '{policies[name]}': with spaces "
-                    "around them, in other case, or not in Unicode's form NFC."
+                    f"'{name}' holds texts that are not in the form of its policy '{policy}': with spaces "
+                    "around them, signs that nobody sees, in other case, or not in Unicode's form NFC."
                 )
 
 
@@ -317,7 +315,7 @@ def _check_same_types(release: PublishedRelease) -> None:
     if layout_of(release).has_boxes:
         schema = tables["release"].schema
         for column, box in box_columns(release.columns, release.group_column).items():
-            if box.low in schema.names and schema.field(box.low).type != schema.field(box.high).type:
+            if has_column(tables["release"], box.low) and schema.field(box.low).type != schema.field(box.high).type:
                 raise BrokenPromise(f"The ends of the intervals of '{column}' are of different types.")
     if layout_of(release).has_subdomains:
         low, high, _ = subdomain_columns(release.columns, release.group_column)

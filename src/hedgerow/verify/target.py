@@ -47,6 +47,10 @@ __all__ = [
 ]
 
 
+_DEEPEST = 200
+"""Levels of a tree: each group climbs all of them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Trees:
     """Nodes of all trees: parent (-1 at a root), weight of the edge above, sum of the weights below, depth, root."""
@@ -86,6 +90,8 @@ def trees_of(release: PublishedRelease) -> Trees:
     if np.bincount(parents[inner], weights[inner].astype(float), minlength=len(parents)).max() >= 2**62:
         raise BrokenPromise("The weights of the table 'target' are too large to be compared.")
     depths, roots = _climb(parents)
+    if depths.max() > _DEEPEST:
+        raise BrokenPromise(f"A tree of the table 'target' is deeper than {_DEEPEST} levels.")
     _check_nodes(table, parents, roots)
     return Trees(parents, weights, totals, depths, roots)
 
@@ -95,16 +101,22 @@ def _check_nodes(table: pa.Table, parents: Ints, roots: Ints) -> None:
     trees: Ints = np.cumsum(parents < 0) - (parents < 0)  # children come before parents, so a root ends its tree
     if not np.array_equal(table.column("target").to_numpy(), trees) or not np.array_equal(trees, trees[roots]):
         raise BrokenPromise("The table 'target' does not number its trees one after the other.")
-    low, high = (_places(table, end) for end in ("low", "high"))
-    wanted = (np.where(_is_leaf(parents), low, np.iinfo(np.int64).max), np.where(_is_leaf(parents), high, -1))
-    if pa.types.is_string(table.schema.field("low").type):
-        return
-    for node in np.flatnonzero(parents >= 0).tolist():
-        parent = parents[node]
-        wanted[0][parent] = min(wanted[0][parent], wanted[0][node])
-        wanted[1][parent] = max(wanted[1][parent], wanted[1][node])
-    is_value = low == high
-    if not (np.array_equal(wanted[0], low) and np.array_equal(wanted[1], high) and is_value[_is_leaf(parents)].all()):
+    is_leaf, values = _is_leaf(parents), table.column("low").combine_chunks()
+    order = _ranks(values)
+    codes = trees * (int(order.max()) + 1) + order
+    if len(np.unique(codes[is_leaf])) < is_leaf.sum():
+        raise BrokenPromise("A tree of the table 'target' lists a value twice.")
+    if pa.types.is_string(values.type):
+        order = np.arange(len(parents))  # texts follow each other as the tree lists them
+    ends = []
+    for end, way in (("low", 1), ("high", -1)):
+        leaves = np.where(is_leaf, np.arange(len(parents)), -1)
+        for node in np.flatnonzero(parents >= 0).tolist():
+            parent = parents[node]
+            if leaves[parent] < 0 or way * order[leaves[node]] < way * order[leaves[parent]]:
+                leaves[parent] = leaves[node]
+        ends.append(pc.all(pc.equal(table.column(end), values.take(pa.array(leaves)))).as_py())
+    if not all(ends):
         raise BrokenPromise("A node of the table 'target' does not have the ends of the values below it.")
 
 
@@ -114,24 +126,23 @@ def _is_leaf(parents: Ints) -> Bools:
     return is_leaf
 
 
-def _places(table: pa.Table, end: str) -> Ints:
-    """The rank of each node's end among all ends."""
-    both = pa.chunked_array([*table.column("low").chunks, *table.column("high").chunks]).combine_chunks()
-    encoded = both.dictionary_encode()
+def _ranks(values: pa.Array) -> Ints:
+    """The rank of each value among all."""
+    encoded = values.dictionary_encode()
     order = pc.sort_indices(encoded.dictionary).to_numpy()
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
-    places: Ints = ranks[encoded.indices.to_numpy()]
-    return places[: table.num_rows] if end == "low" else places[table.num_rows :]
+    found: Ints = ranks[encoded.indices.to_numpy()]
+    return found
 
 
 def _climb(parents: Ints) -> tuple[Ints, Ints]:
-    """The depth and the root of every node, by climbing from all of them at once."""
-    depths, roots = np.zeros(len(parents), np.int64), np.arange(len(parents))
-    while (higher := parents[roots] >= 0).any():
-        depths[higher] += 1
-        roots[higher] = parents[roots[higher]]
-    return depths, roots
+    """The depth and the root of every node, from the last to the first: parents come after their children."""
+    depths, roots = [0] * len(parents), list(range(len(parents)))
+    for node, parent in reversed(list(enumerate(parents.tolist()))):
+        if parent >= 0:
+            depths[node], roots[node] = depths[parent] + 1, roots[parent]
+    return np.array(depths), np.array(roots)
 
 
 def counts_of(release: PublishedRelease) -> Counts:
@@ -224,8 +235,6 @@ def check_ratios(counts: Counts, trees: Trees, tops: Ints, shift: Fraction = Fra
 
 def _check_implied(release: PublishedRelease, counts: Counts, trees: Trees) -> None:
     """The table of implied weights lists exactly the branches that groups divide, with their numbers."""
-    if "implied" not in release.tables:
-        raise BrokenPromise("A release within a shift must publish the weights that its groups follow.")
     levels = climb(counts, trees, _tops(counts, trees, release.groups))
     wanted = (
         np.array([np.concatenate([level[i] for level in levels]) for i in range(3)]) if levels else np.empty((3, 0))

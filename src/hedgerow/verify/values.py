@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.errors import counted
+from hedgerow.errors import counted, printable
 from hedgerow.exact import DecimalGrid
 from hedgerow.markup import html_table
 
@@ -192,7 +192,7 @@ class Verification:
     checks: tuple[str, ...]
 
     def __str__(self) -> str:
-        return "\n".join(f"ok  {check}" for check in self.checks)
+        return "\n".join(f"ok  {printable(check)}" for check in self.checks)
 
     def _repr_html_(self) -> str:
         return html_table(("", "checked"), [("ok", check) for check in self.checks], texts=2)

@@ -16,17 +16,7 @@ from hedgerow.partition.ke.capped import (
     most_capped,
     share_ends,
 )
-
-
-def partitions(rows):
-    """Every partition of a few rows into groups."""
-    if not rows:
-        yield []
-        return
-    for smaller in partitions(rows[1:]):
-        yield [[rows[0]], *smaller]
-        for i, group in enumerate(smaller):
-            yield [*smaller[:i], [rows[0], *group], *smaller[i + 1 :]]
+from tests.support.exhaustive import set_partitions
 
 
 def holds(group, k, e, l):  # noqa: E741
@@ -37,7 +27,7 @@ def holds(group, k, e, l):  # noqa: E741
 
 def least(values, k, e, l):  # noqa: E741
     """The least total range by trying everything, None where no partition holds."""
-    good = (split for split in partitions(values) if all(holds(group, k, e, l) for group in split))
+    good = (split for split in set_partitions(values) if all(holds(group, k, e, l) for group in split))
     return min((sum(max(g) - min(g) for g in split) for split in good), default=None)
 
 

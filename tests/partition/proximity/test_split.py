@@ -81,7 +81,7 @@ def test_masks_give_the_loss_of_every_cut():
         codes = np.arange(30, dtype=np.int32)
         starts = np.arange(columns) * 7
         rules = proximity.NeighbourRules(np.concatenate(places), starts, codes, codes, 31, True)
-        rows = proximity.Sorted(quasi.copy(), codes.copy(), codes.copy())
+        rows = proximity.SortedRows(quasi.copy(), codes.copy(), codes.copy())
         scratch = proximity.buffers_for(rows, rules, 30)
         # No cut can be taken with m this large, so all losses stay readable as they are tried.
         for column in range(columns):

@@ -10,18 +10,18 @@ from scipy import stats
 
 from hedgerow.errors import Infeasible
 from hedgerow.partition.walk.chain import (
-    Course,
     Polytope,
+    PreparedWalk,
     System,
-    Walked,
+    WalkResult,
     _walk,
     deepest_points,
     effective_sizes,
     in_affine_hull,
     walk,
 )
-from hedgerow.partition.walk.kept import TickRelation, blocks
 from hedgerow.partition.walk.parallel import _judge, _set_out, walk_blocks
+from hedgerow.partition.walk.plan import TickRelation, blocks
 from hedgerow.partition.walk.segments import localities, runs, sample
 from hedgerow.randomness import seeded_keys
 
@@ -37,7 +37,7 @@ def _box(sides, extra=(), bounds=()):
 
 
 def _draws(polytope, count, *, apart=20, seed=0):
-    course = Course.of(polytope)
+    course = PreparedWalk.of(polytope)
     keys = seeded_keys(seed)(course.sweep * apart * count)
     return walk(course, polytope.point, keys, states=count).trace
 
@@ -109,7 +109,7 @@ def _age_blocks(share=0.1, values=range(17, 57)):
 def test_every_point_on_the_way_keeps_every_property():
     """No state of a walk over consecutive ages breaks a property."""
     for block in _age_blocks():
-        course = Course.of(block.polytope)
+        course = PreparedWalk.of(block.polytope)
         walked = walk(course, block.polytope.point, seeded_keys(3)(course.sweep * 256))
         assert all(block.polytope.system.keeps(state) for state in walked.trace)
         assert np.array_equal(walked.trace[-1], walked.point)
@@ -118,7 +118,7 @@ def test_every_point_on_the_way_keeps_every_property():
 def test_two_chains_from_different_starts_agree():
     """Started at the original and at the deepest point, walks over integer ages have the same distribution."""
     for block in _age_blocks():
-        course = Course.of(block.polytope)
+        course = PreparedWalk.of(block.polytope)
         starts = (block.polytope.point, deepest_points([block.polytope])[0])
         traces = [
             walk(course, start, seeded_keys(7 + n)(course.sweep * 40 * 1500), states=1500).trace
@@ -135,7 +135,7 @@ def test_two_chains_from_different_starts_agree():
 def test_compiled_equals_plain():
     """The compiled walk takes the steps that the plain one takes."""
     block = _age_blocks()[0]
-    course, keys = Course.of(block.polytope), seeded_keys(4)(390)
+    course, keys = PreparedWalk.of(block.polytope), seeded_keys(4)(390)
     results = []
     for run in (_walk.plain, _walk.compiled):
         point, slacks = block.polytope.point.copy(), block.polytope.system.slacks(block.polytope.point)
@@ -212,10 +212,10 @@ def test_a_value_that_stands_still_away_from_home_has_not_mixed():
     block = _age_blocks()[0]
     (trip,) = _set_out([block])
     trace = np.random.default_rng(3).integers(100, 200, (256, len(trip.point)))
-    good = _judge(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
+    good = _judge(trip, WalkResult(trace[-1], trace, effective_sizes(trace)), 1)
     assert good.is_mixed
     trace[:, 4] = 150
-    assert not _judge(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1).is_mixed
+    assert not _judge(trip, WalkResult(trace[-1], trace, effective_sizes(trace)), 1).is_mixed
 
 
 @pytest.mark.parametrize(("at_home", "stuck"), [(0.8, 0), (0.95, 1)])
@@ -225,7 +225,7 @@ def test_one_value_that_hardly_leaves_home_stops_its_block(at_home, stuck):
     rng = np.random.default_rng(4)
     trace = rng.integers(100, 200, (256, len(trip.point)))
     trace[rng.random(256) < at_home, 7] = trip.course.polytope.point[7]
-    judged = _judge(trip, Walked(trace[-1], trace, effective_sizes(trace)), 1)
+    judged = _judge(trip, WalkResult(trace[-1], trace, effective_sizes(trace)), 1)
     assert (judged.stuck, judged.is_mixed) == (stuck, not stuck)
 
 

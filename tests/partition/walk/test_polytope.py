@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hedgerow.errors import ParameterError
 from hedgerow.partition.walk.chain import Polytope, System, deepest_points, directions, in_affine_hull, kernel_basis
-from hedgerow.partition.walk.kept import TickRelation, blocks
+from hedgerow.partition.walk.plan import TickRelation, blocks
 from hedgerow.partition.walk.segments import keep_sides, localities, runs, sample
 from hedgerow.randomness import seeded_keys
 

@@ -1,11 +1,13 @@
 """Digits that floats and 64 bits do not have: deviations of large values, floats beyond 15 digits, large sums."""
 
+import itertools
 import math
 import random
 from fractions import Fraction
 
 import pytest
 
+from hedgerow.exact import float_above, float_below
 from hedgerow.query import ask, connect
 from hedgerow.query.engines.postgres import export
 from tests.support.assignments import release_of
@@ -77,15 +79,51 @@ def test_floats_beyond_fifteen_digits_are_told_apart(engine, values, sensitive):
         assert (found.lower, found.upper, found.exact) == (min(values), sorted(values)[2], False)
 
 
-def test_rounded_sums_are_exact_only_where_the_same_values_are_taken():
-    """Two values between the same ticks are two values; beside an outlier too few digits are known to say exact."""
-    for outlier in (1e15, 100 / 3):
-        values = [outlier, 0.1, 2.5, 3.0]
-        release = release_of({"a": [1, 2, 3, 4], "s": values}, [0, 1, 1, 1], sensitive="s")
-        for text in ("sum(s)", "avg(s)", "median(s)", "min(s)", "max(s)"):
-            assert not ask(release, f"SELECT {text} FROM release WHERE a = 2").exact
-            found = ask(release, f"SELECT {text} FROM release WHERE a > 1")
-            assert found.exact == (outlier < 1e15 or text in ("min(s)", "max(s)"))
+def ends_of(values, chosen, work):
+    """The least and the greatest of what `work` gives for so many of the values, as the floats next outside."""
+    found = [work([Fraction(value) for value in some]) for some in itertools.combinations(values, chosen)]
+    return float_below(min(found)), float_above(max(found))
+
+
+def median(numbers):
+    """The middle of numbers, or of the two in the middle."""
+    numbers, place = sorted(numbers), Fraction(len(numbers) - 1, 2)
+    return (numbers[math.floor(place)] + numbers[math.ceil(place)]) / 2
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    "values", [[1e10 / 3, 0.1, 2.5, 1 / 3, -1e-7 / 3], [1e15, 0.1, 2.5, 3.0, 1e-5], [1e200, 1e-200, 0.3, -1e-60, 7.1]]
+)
+def test_sums_of_ragged_floats_are_reached_to_the_last_digit(engine, values):
+    """Whatever large one stands beside them: bounds are the floats next to sums in fractions, and exact is exact."""
+    columns = {"a": [1, 2, 2, 3, 3], "f": values[::-1], "s": values}
+    session = connect(release_of(columns, [0] * 5, sensitive="s", plain=["f"]), engine)
+    works = {"sum": sum, "avg": lambda numbers: sum(numbers) / len(numbers), "median": median}
+    for name, work in works.items():
+        for where, chosen in (("a = 1", 1), ("a = 2", 2), ("a >= 2", 4), ("TRUE", 5)):
+            found = session.ask(f"SELECT {name}(s) FROM release WHERE {where}")
+            assert (found.lower, found.upper) == ends_of(values, chosen, work)
+            assert found.reached
+            assert found.exact == (chosen == 5)
+    small = sorted(values)[:4]
+    for name in ("sum", "avg"):
+        known = session.ask(f"SELECT {name}(f) FROM release WHERE f < 1e9 AND a > 1")
+        truth = works[name]([Fraction(f) for a, f in zip(columns["a"], columns["f"], strict=True) if f < 1e9 and a > 1])
+        assert (known.lower, known.upper, known.exact) == (float_below(truth), float_above(truth), True)
+        # Of two rows one at least has a value below 1e9.
+        found = session.ask(f"SELECT {name}(s) FROM release WHERE s < 1e9 AND a = 2")
+        ends = [end for chosen in (1, 2) for end in ends_of(small, chosen, works[name])]
+        assert (found.lower, found.upper, found.exact) == (min(ends), max(ends), False)
+        assert found.reached
+
+
+def test_ragged_floats_between_the_same_ticks_are_two_values():
+    """No sum of one of them is exact."""
+    release = release_of({"a": [1, 2, 3, 4], "s": [1e15, 0.1, 2.5, 3.0]}, [0, 1, 1, 1], sensitive="s")
+    for text in ("sum(s)", "avg(s)", "median(s)", "min(s)", "max(s)"):
+        assert not ask(release, f"SELECT {text} FROM release WHERE a = 2").exact
+        assert ask(release, f"SELECT {text} FROM release WHERE a > 1").exact
 
 
 @pytest.mark.parametrize("engine", ENGINES)

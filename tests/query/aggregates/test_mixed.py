@@ -226,5 +226,5 @@ def test_entries_are_solved_alike_on_any_number_of_cores(number, monkeypatch):
     monkeypatch.setattr(mixed, "_FEW", 0)
     monkeypatch.setattr(mixed, "cores", lambda: number)
     monkeypatch.setattr("hedgerow.cores.cores", lambda: number)
-    monkeypatch.setattr("hedgerow.cores._FEW", 0)
+    monkeypatch.setattr("hedgerow.cores.FEW", 0)
     assert (sum_of_pairs(pairs), average_of_pairs(pairs)) == wanted

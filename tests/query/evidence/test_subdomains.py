@@ -104,6 +104,22 @@ def test_bounds_hold_for_every_table_and_for_the_true_one(drawn, condition, data
 
 
 @settings(max_examples=15, deadline=None)
+@given(drawn=releases(), condition=st.sampled_from(["age = 2", "age < 3", "TRUE"]))
+def test_no_deviation_is_said_to_be_zero_that_is_not(drawn, condition):
+    """Where it is not known, that of values drawn from ranges, it is NULL."""
+    _, release = drawn
+    tables, chances = worlds(release)
+    for aggregate in AGGREGATES:
+        answer = release.ask(f"SELECT {aggregate} FROM release WHERE {condition}")
+        numbers = {
+            number
+            for number, chance in zip(asked(tables, len(chances), aggregate, condition), chances, strict=True)
+            if number is not None and chance
+        }
+        assert answer.std != 0 or len(numbers) <= 1, aggregate
+
+
+@settings(max_examples=15, deadline=None)
 @given(drawn=releases(), hidden=st.sampled_from(HIDDEN))
 def test_means_are_those_over_all_tables(drawn, hidden):
     """COUNT exactly; SUM where nothing counts as zero; deviations too."""

@@ -135,7 +135,7 @@ def test_answers_do_not_depend_on_the_number_of_cores(release, number, monkeypat
     wanted = [connect(release).sql(text) for text in texts]
     for module in (rows, aggregator, tally):
         monkeypatch.setattr(module, "MANY", -1)
-    monkeypatch.setattr("hedgerow.cores._FEW", -1)
+    monkeypatch.setattr("hedgerow.cores.FEW", -1)
     monkeypatch.setattr(tally, "_SHARED", 0)
     monkeypatch.setattr("hedgerow.cores.cores", lambda: number)
     monkeypatch.setattr(linear, "_SHARED", 0)

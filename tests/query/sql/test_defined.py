@@ -109,9 +109,32 @@ def release():
 @pytest.mark.parametrize("text", REFUSED)
 def test_a_question_that_meets_no_value_is_refused(release, text, engine):
     """In one sentence that says what to write."""
-    with pytest.raises(QueryError, match=r"NULLIF|CASE|NULL if") as caught:
+    with pytest.raises(QueryError, match=r"NULLIF|CASE|NULL if|TRY_") as caught:
         connect(release, engine).sql(text)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("item", "ways"),
+    [
+        ("sum(s / x)", ["x / NULLIF(y, 0)"]),
+        ("sum(s % x)", ["x % NULLIF(y, 0)"]),
+        ("sum(s // x)", ["x // NULLIF(y, 0)"]),
+        ("sum(t::INT)", ["TRY_CAST(x AS INT)"]),
+        ("sum(ln(x))", ["CASE WHEN x > 0 THEN ln(x) END"]),
+        ("sum(exp(x * 10000))", ["CASE WHEN ... THEN exp(...) END"]),
+        ("max(strptime(t, '%Y'))", ["TRY_STRPTIME"]),
+        ("sum(ln(10 / x))", ["CASE WHEN x > 0 THEN ln(x) END", "x / NULLIF(y, 0)"]),
+    ],
+)
+def test_the_advice_is_the_one_that_fits(item, ways):
+    """Of all ways to leave out what has no value it names those of the parts that may have none."""
+    columns = {"x": [0, 1, 2, 3], "t": ["1", "2", "no", "4"], "s": [1, 2, 3, 4]}
+    with pytest.raises(QueryError) as caught:
+        connect(release_of(columns, [0, 0, 1, 1], sensitive="s", plain=["t"])).sql(f"SELECT {item} AS n FROM release")
+    every = ("NULLIF", "TRY_CAST", "TRY_STRPTIME", "CASE")
+    assert all(way in str(caught.value) for way in ways)
+    assert [word for word in every if word in str(caught.value)] == [w for w in every if any(w in way for way in ways)]
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])

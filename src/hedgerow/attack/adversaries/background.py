@@ -3,7 +3,7 @@
 Knows      quasi-identifiers of everyone and that they are in the table; how likely each value is for each attribute set
 Guesses    that a person has a protected value, with the probability over all possible worlds of their group
 Rate       the share of rows that have a protected value with more than 1/r, by the worst attribute set
-Baseline   the same adversary without that knowledge, to whom everyone in a group is alike: c / N
+Baseline   the same adversary without that knowledge, for whom all members of a group are equally likely: c / N
 
 It works on any release in which people can be placed in groups: quasi-identifiers as they are, or boxes of quasi-
 identifiers together with `register`, a list of everybody's quasi-identifiers and groups.
@@ -116,14 +116,14 @@ def background_of(
 def _people(release: Release) -> pa.Table:
     if not release.form.is_permutation:
         raise ParameterError(
-            f"The form '{release.form}' does not tell who is in which group; pass 'register', everybody's "
+            f"The form '{release.form}' does not show who is in which group; pass 'register', everybody's "
             "quasi-identifiers with their group."
         )
     return release.tables["quasi" if "quasi" in release.tables else "release"]
 
 
 def _above(p: Floats, r: Fraction) -> Bools:
-    """Tell which probabilities exceed 1/r by more than rounding."""
+    """Return which probabilities exceed 1/r by more than rounding."""
     return np.asarray(p * float(r) > 1.0 + 1e-9)
 
 
@@ -134,13 +134,13 @@ def _blind(grouped: GroupedRows, member: Bools) -> Floats:
 
 
 def _expected_share(found: Posteriors, sure: Bools) -> float:
-    """The share of the probability of protected values that lies on rows that stand out."""
+    """The share of the probability of protected values that lies on rows above 1/r."""
     mass = found.low.sum(axis=1)
     return float(mass[sure].sum() / mass.sum()) if mass.sum() > 0 else 0.0
 
 
 def _measure(context: Context) -> Finding | None:
-    """How values go with each quasi-identifier in the original; None where no target can be placed."""
+    """Attack with the distribution of values by quasi-identifier in the original; None if no target can be placed."""
     known, width = context.members, len(context.beliefs.overall)
     if len(known.truth) == 0:
         return None

@@ -59,7 +59,7 @@ def _places(seen: Beliefs, domain: pa.Array) -> Ints:
 
 
 def _chances(seen: Beliefs, where: Placement, person: int, spot: Ints, width: int) -> Floats:
-    """The chances of the values; everything stays possible for somebody who fits no row perfectly."""
+    """The probabilities of the values; everything stays possible for somebody who fits no row perfectly."""
     if not where.is_fit[person]:
         return np.ones(width)
     spread = np.zeros(width)

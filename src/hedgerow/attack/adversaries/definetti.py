@@ -6,9 +6,9 @@ Guesses    the most likely value of a person's group under a naive Bayes model, 
            the worlds inside the groups
 Rate       the share of people for whom the guess is right
 Baseline   the most frequent value of the person's group: the same adversary without the model
-Control    the fitted model on people of the same kind who were not published: what correlation alone tells
+Control    the fitted model on people of the same kind who were not published: the effect of correlation alone
 
-A promise of l-diversity is one about an adversary who does not do this.
+l-diversity makes no promise against this adversary.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hedgerow.attack.worlds import Learner, classes_of, guess_within_groups, lea
 
 
 def _measure(context: Context) -> Finding | None:
-    """What the release itself teaches about the sensitive column; None where no target can be placed."""
+    """Attack with a model learned from the release itself; None if no target can be placed."""
     members, width = context.members, len(context.beliefs.overall)
     if len(members.truth) == 0:
         return None

@@ -9,11 +9,11 @@ Guesses    an end of the interval as the value of a person in the group; or a pe
            which one has fewer than k rows, though not none
 Rate       the share of guesses that are right
 Baseline   a value of the interval at random; or the likeliest value of the box, as if the levels did not matter
-Cost       O(boxes x parts) where the choice of levels tells nothing; O(parts n log n) for a box of n rows where it does
+Cost       O(boxes x parts) if the choice of levels reveals nothing; O(parts n log n) for a box of n rows if it does
 Deviates   levels that are neither finer nor coarser than the chosen ones failed, too; what that adds is left out
 
-Rows are independent given their boxes, so that each column's failure speaks of that column alone. By merging parts a
-failure one level down implies those further down.
+Rows are independent given their boxes, so that each column's failure is evidence about that column alone. By merging
+parts a failure one level down implies those further down.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
 
 LONG = 200
-"""Longer lists of chances are joined by Fourier transforms."""
+"""Longer lists of probabilities are joined by Fourier transforms."""
 NEGLIGIBLE = 1e-9
 """Where finer levels would have been possible with less than this chance, their failure is no news."""
 
@@ -96,7 +96,7 @@ def weigh_parts(sizes: Sequence[int], odds: Sequence[Floats], k: int) -> LevelEv
 
 
 def whole_chances(rows: int, odds: Floats, k: int) -> Floats:
-    """The chance that a given row is in each part and that every part has no rows or at least k.
+    """The probability that a given row is in each part and that every part has no rows or at least k.
 
     A multinomial is independent Poisson counts that add up to the number of rows.
     """
@@ -125,7 +125,7 @@ def _bound(rows: int, odds: Floats, k: int) -> float:
 
 
 def _add_counts(one: Floats, other: Floats) -> Floats:
-    """The chances of the sum of two counts, as far as either is listed."""
+    """The probabilities of the sum of two counts, as far as either is listed."""
     if len(one) < LONG:
         return np.asarray(np.convolve(one, other)[: len(one)])
     width = 2 * len(one)
@@ -134,7 +134,7 @@ def _add_counts(one: Floats, other: Floats) -> Floats:
 
 
 def _poisson(mean: float, most: int) -> Floats:
-    """The chances of 0 to `most`."""
+    """The probabilities of 0 to `most`."""
     if mean == 0:
         return np.asarray(np.eye(1, most + 1)[0])
     counts = np.arange(1, most + 1)
@@ -221,7 +221,7 @@ def _inside(column: CandidateColumn, values: Floats) -> tuple[Floats, list[Float
 
 
 def _level_evidence(context: Context, name: str, odds: list[Floats]) -> LevelEvidence:
-    """What the level of a column tells; nothing is derived where it may have been chosen for other reasons than k.
+    """What the level of a column reveals; nothing is derived if it may have been chosen for other reasons than k.
 
     Values are one level down from level 1. Further up the parts are nodes of a hierarchy, which no release lists.
     """

@@ -6,8 +6,8 @@ Guesses    the sensitive value that is most likely over the rows that fit the pe
            of them near it
 Rate       the share of people for whom the guess is right; a number is right if it is within 5 % of the guess
 Baseline   the most likely value of the whole column
-Control    people of the same kind who were not published: what is right for them follows from how the columns hang
-           together in general, and is not a leak about anybody
+Control    people of the same kind who were not published: their rate follows from the correlation of the columns in
+           general, and is not a leak about anybody
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def guesses(seen: Beliefs, where: Placement, reach: Reach) -> Ints:
 
 
 def best(chances: Floats, reach: Reach) -> int:
-    """The value with most of the chances near it; among equals the one that is itself most likely."""
+    """The value with most of the probabilities near it; among equals the one that is itself most likely."""
     upto = np.append(0.0, np.cumsum(chances))
     near = upto[reach.last + 1] - upto[reach.first]
     return int(np.argmax(np.round(near, 12) + 1e-13 * chances))
 
 
 def is_right(guessed: Ints, truth: Ints, reach: Reach) -> Bools:
-    """Tell which guesses cover the truth; a value that the release does not have is never guessed."""
+    """Return which guesses cover the truth; a value that the release does not have is never guessed."""
     return (reach.first[guessed] <= truth) & (truth <= reach.last[guessed])
 
 

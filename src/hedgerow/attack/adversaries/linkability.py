@@ -23,7 +23,7 @@ NEIGHBOURS = 10
 
 
 def link_entries(candidates: CandidateRows, people: People, *, shift: int = 0, keys: Keys = system_keys) -> Bools:
-    """Tell whose entries are joined; with a `shift` the second entry is that of the person `shift` places later."""
+    """Return whose entries are joined; with a `shift` the second entry is that of the person `shift` places later."""
     half = (len(candidates.columns) + 1) // 2
     names = [column.name for column in candidates.columns]
     first = _nearest(candidates, fit(candidates.select(names[:half]), people[:half]), keys)

@@ -17,6 +17,7 @@ from hedgerow.attack.context import Context, need_groups
 from hedgerow.attack.finding import KNOWS_GROUPS, NOTHING_TO_DO, STOP, Adversary, Finding, exact_rate, percent
 from hedgerow.errors import ParameterError
 from hedgerow.release import Release
+from hedgerow.verify.names import tables_with
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Linking:
 def linking(release: Release) -> Linking:
     """Attack a release that shows which sensitive values each group has, in one table or in two."""
     column = release.columns.sensitive[0]
-    if not any(release.group_column in table.column_names for table in release.tables.values()):
+    if not tables_with(release.tables, release.group_column):
         raise ParameterError(f"Linking needs groups with values of '{column}'; a {release.form} release shows none.")
     return linking_of(beliefs(release, column))
 

@@ -20,7 +20,7 @@ from hedgerow.attack.matching import Placement
 
 
 def support(seen: Beliefs, where: Placement, truth: Ints) -> Floats:
-    """How many published rows each record may be, on average: those that fit, times the chance of its value there."""
+    """The expected number of published rows that match each record: rows that fit, times the value's probability."""
     found = np.zeros(len(where))
     for person in np.flatnonzero(where.is_fit & (truth >= 0)).tolist():
         groups, weights = where.groups[person], where.weights[person]

@@ -6,8 +6,8 @@ Guesses    that a row with them was published, if that is more likely than not
 Rate       the share of people in the table of whom it is more likely than not
 Control    the same for people who are not in the table: a holdout, or people put together from values of several people
 
-Where combinations are published as they are, whoever looks for one sees it. Where every column was shuffled apart, a
-group whose rows have the values n_1, ..., n_d times has the combination by the chance of a hypergeometric intersection;
+Where combinations are published unchanged, presence is visible. Where every column was shuffled separately, a group in
+which n_1, ..., n_d rows have the values has the combination with the probability of a hypergeometric intersection;
 several groups add to it.
 """
 
@@ -37,7 +37,7 @@ class Presence:
 
 
 def presence_of(occurrences: Occurrences, people: People) -> Presence:
-    """Compute the chances for people against columns that were shuffled apart."""
+    """Compute the probabilities for people against columns that were shuffled apart."""
     pairs = [_of_person(occurrences, person) for person in people.T]
     return Presence(np.array([chance for chance, _ in pairs]), np.array([bound for _, bound in pairs]))
 

@@ -1,4 +1,4 @@
-"""The adversary to whom a number nearly right is right.
+"""The adversary for whom a number near the true one is good enough.
 
 Knows      quasi-identifiers of everyone, and that they are in the table
 Guesses    the value of the person's group that has most of the group in its neighbourhood
@@ -65,7 +65,7 @@ def _stretch(near: Neighbourhood, line: Line) -> Neighbourhood:
 
 
 def _near_shares(seen: Beliefs, reach: Reach) -> Floats:
-    """The chance of each (group, value) pair's neighbourhood."""
+    """The probability of each (group, value) pair's neighbourhood."""
     width = len(seen.overall)
     bases = seen.owners * width
     keys = bases + seen.values

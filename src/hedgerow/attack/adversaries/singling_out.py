@@ -33,6 +33,7 @@ from hedgerow.attack.candidates import (
 from hedgerow.attack.context import Context, need_original, need_quasi, pick_rows
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, clustered_rate, percent
 from hedgerow.randomness import Keys, system_keys
+from hedgerow.verify.names import tables_with
 
 CHOICES = 60
 """How many choices of columns are tried: how well descriptions fit depends more on their columns than on the rows."""
@@ -49,7 +50,7 @@ class Description:
 def find_descriptions(
     columns: tuple[CandidateColumn, ...], weights: Ints, *, wanted: int, keys: Keys = system_keys
 ) -> list[Description]:
-    """Find descriptions that fit one published row: for some choices of columns, some of the rows that stand out."""
+    """Find descriptions that fit one published row: for some choices of columns, some of the rows that are unique."""
     looks = [number_looks(column.look) for column in columns]
     found: list[Description] = []
     for _ in range(CHOICES):
@@ -142,7 +143,7 @@ def _measure(context: Context) -> Finding | None:
     found = find_descriptions(rows.columns, rows.weights, wanted=max(20, context.targets // 2), keys=keys)
     if not found:
         return None
-    # Among some of the people a description would miss whoever was not drawn, so that all are asked.
+    # All people are searched: in a sample a description would miss people who were not drawn.
     people = people_of(rows, context.table, np.arange(size))
     ones = count_fitting(rows.columns, found, people) == 1
     blind = count_fitting(rows.columns, mix_descriptions(found, len(rows.weights), keys=keys), people) == 1
@@ -171,7 +172,7 @@ def _measure(context: Context) -> Finding | None:
 def _described_rows(context: Context) -> CandidateRows:
     """The published rows with the sensitive column beside them where it has a value for each row."""
     release, candidates = context.release, context.candidates
-    table = next((table for table in release.tables.values() if context.column in table.column_names), None)
+    table = next(iter(tables_with(release.tables, context.column)), None)
     if table is None or table.num_rows != release.rows.published:
         return candidates
     secret = point_column(context.column, table.column(context.column))

@@ -1,12 +1,11 @@
-"""Cut sorted distinct values into runs, best by two aims in order: the program that three partitions share.
+"""Cut sorted distinct values into runs by two objectives in order: the dynamic program of three partitions.
 
 Source     [Zhang 2008], section 2.6 (least total range)
 Guarantee  run d..i is taken only if earliest[i] <= d <= latest[i]; every value is covered
 Cost       O(u) time and memory on u distinct values: both limits never decrease, so a monotone queue holds the starts
 Deviates   two neighbouring runs may share a value that occurs at least twice; a second cost decides among equals
 
-The costs are the total range and the number of runs below zero, in either order: each is a length on a line plus a fee
-for every run.
+The costs are the total range and the negative number of runs, in either order: each is a length plus a fee per run.
 
 What a partition over distinct values is: how many rows of which value go to which group.
 
@@ -51,9 +50,9 @@ Source     own, beyond [Zhang 2008]; the cuts are those of `mondrian`
 Guarantee  every part is (k,e)-anonymous, lies in one of the given groups, and cannot be cut further at a median
 Cost       O(n d) per level, all groups at once
 
-Where there are far more rows than distinct values a group of neighbouring values has rows of every kind, so hardly any
-condition takes it whole and every answer has the group's range in it. Its parts have rows of one kind each: a condition
-takes most of them whole or not at all, and these add nothing to the width of an answer.
+With far more rows than distinct values, a group of neighbouring values has rows of all quasi-identifiers, so hardly any
+condition selects it entirely, and its range widens every answer. Its parts have similar quasi-identifiers: a condition
+selects most of them entirely or not at all, and these add nothing to the width of an answer.
 """
 
 from __future__ import annotations
@@ -207,7 +206,7 @@ class Pieces:
 def from_memberships(values: NDArray[np.int64], groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Pieces:
     """Divide each value's rows evenly over its groups; memberships come sorted by (value, group), at most one a pair.
 
-    An even split keeps a heavily tied value from filling one of its groups while it only shows up in the other.
+    An even split avoids groups in which a frequent value dominates.
     """
     sharing = np.bincount(values, minlength=len(counts))
     rank = np.arange(len(values)) - (np.cumsum(sharing) - sharing)[values]

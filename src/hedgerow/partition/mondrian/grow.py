@@ -1,9 +1,9 @@
-"""The compiled half of Mondrian: rows as packed records, split in place under criteria that are numbers.
+"""The compiled part of Mondrian: rows as packed records, split in place under limits on rows, values and shares.
 
 Cost       O(n d) per level of the tree; one packed copy of the columns and a row number per row
 
-Records move with their rows, so that every node is a contiguous run that sooner or later fits the cache. A finished
-group is nothing but a mark at its first position.
+Records move with their rows, so that every node is a contiguous run, and small nodes fit the cache. A finished group
+is a mark at its first position.
 
 A cut is three numbers: column, code and ties. Rows up to the code go left, and so do the first `ties` rows of the next
 code, which only the relaxed form asks for.
@@ -184,7 +184,7 @@ def sides_hold(
     hi: int,
     cut: tuple[int, int, int],
 ) -> bool:
-    """Tell whether both sides of a cut keep the limits of every sensitive column."""
+    """Return whether both sides of a cut keep the limits of every sensitive column."""
     column, code, ties = cut
     words = records.words[lo:hi]
     where = records.places[column]
@@ -245,7 +245,7 @@ def apply_cut(records: PackedRows, lo: int, hi: int, column: int, code: int, tie
     border = code << records.shifts[column]
     tie = (code + 1) << records.shifts[column]
     middle = lo
-    # Swapping every row, needed or not, spares a branch that nobody can predict.
+    # Swapping every row, needed or not, avoids an unpredictable branch.
     if ties == 0 and words.shape[1] == 1:
         for row in range(lo, hi):
             kept = words[row, 0]

@@ -3,7 +3,7 @@
 Cost       O(n d) once; 8 bytes a row where codes and the row's number fit 63 bits
 
 A record holds the codes of quasi-identifiers, the sensitive codes and the row's number, each in as many bits as it
-needs and none across two words. Beside the records stand the rules of a search and its working memory, as arrays.
+needs and none across two words. The module also has the rules of a search and its working memory, as arrays.
 """
 
 from __future__ import annotations

@@ -160,6 +160,9 @@ def _grow_in_threads(records: PackedRows, rules: SplitRules, workers: int) -> No
         middle = split_one(records, rules, scratch, lo, hi)[0]
         return [] if middle == LEAF else [(lo, middle), (middle, hi)]
 
+    if rows <= _SUBTREE:
+        work(0, rows)
+        return
     with ThreadPoolExecutor(workers) as pool:
         pending: set[Future[list[tuple[int, int]]]] = {pool.submit(work, 0, rows)}
         while pending:
@@ -225,7 +228,7 @@ def _good(
     criteria: Sequence[Criterion],
     overall: Sequence[NDArray[np.int64]],
 ) -> NDArray[np.bool_]:
-    """Tell for each cut node whether both sides satisfy every criterion."""
+    """Return for each cut node whether both sides satisfy every criterion."""
     good = np.ones(len(nodes), np.bool_)
     if not len(nodes):
         return good

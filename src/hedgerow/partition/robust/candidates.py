@@ -1,4 +1,4 @@
-"""Rows as the adversary sees them: cells of equal signatures, with the odds of each protected set of values.
+"""Rows by what the adversary knows of them: cells of equal signatures, with the odds of each protected set of values.
 
 A row matters to r-robustness only through its signatures and its value, so rows with equal signatures in every
 attribute set form one cell, and everything that depends on f is kept once per cell.
@@ -47,8 +47,8 @@ class KdTrees(NamedTuple):
 def build_trees(points: NDArray[np.int32], attributes: int) -> KdTrees:
     """A tree for each way (first axis) to see the points (second axis), which `attributes` independent facts decide.
 
-    With fewer points than 2 to the number of facts nearly every node is as close as any other, so nothing would be
-    passed by: then the trees are single leaves.
+    With n facts and fewer than 2^n points nearly every node is as close as any other, so no node could be skipped: the
+    trees are then single leaves.
     """
     ways, count, dimensions = points.shape
     is_crowded = count >= 2 ** min(attributes, _SCANNED)

@@ -1,14 +1,14 @@
-"""Whether a group of a candidates is r-robust, quickly: sums first, polynomials or permanents where sums do not decide.
+"""Decide quickly whether a group is r-robust: by sums first, by polynomials or permanents where sums do not decide.
 
-Guarantee  says yes only where every p is at most 1/r for sure; says no where rounding leaves a doubt
+Guarantee  says yes only if every p is certainly at most 1/r; says no if rounding leaves a doubt
 Cost       O(N K) for N rows and K attribute sets where sums decide
 
 How far any partition can go (own, from Maclaurin's inequality; [Wong 2009] does not treat tables that cannot be
 grouped): `least_suppressed` is never above the number of rows that the best partition leaves out, after one sort of n
 odds per protected value and attribute set. A group in which c rows have x, the greatest odds are o and the odds add up
 to S has p >= 1/r for the row of these odds unless S - o >= (r - 1) c o: e_c <= e_(c-1) e_1 / c over the other rows. So
-no row whose odds times r exceed everybody's sum finds companions in any table of these people, and r - 1 times the odds
-of those who have x is at most the sum of all. An occurrence also fills at most 1/r of its group.
+a row whose odds times r exceed the sum of all odds can be in no group, and r - 1 times the odds of the rows that have x
+is at most the sum of all. An occurrence also fills at most 1/r of its group.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _FEW_STATES = 1 << 14
 
 @dataclass(frozen=True)
 class Check:
-    """The test for groups of one candidates."""
+    """The test for groups of one set of candidate rows."""
 
     candidates: RobustRows
     r: Fraction
     model: Model = "binary"
 
     def holds(self, rows: NDArray[np.int32]) -> bool:
-        """Tell whether the group is robust, with any number of occurrences of each protected set."""
+        """Return whether the group is robust, with any number of occurrences of each protected set."""
         return self.holds_binary(rows) and (self.model == "binary" or self.holds_full(rows))
 
     def holds_binary(self, rows: NDArray[np.int32]) -> bool:
@@ -105,8 +105,8 @@ def decide(
 ) -> bool:
     """Decide a group by sums: False where it fails; `doubtful` pairs of value and attribute set are left open.
 
-    p of the row that stands out most is at most c o / sum of o, and equal to it for one occurrence; by Maclaurin's
-    inequality it is above 1/r where the others' odds are too few.
+    The largest p of a group is at most c o / sum of o, o the greatest odds, and equal to it for one occurrence; by
+    Maclaurin's inequality it is above 1/r if the other rows' odds are too small.
     """
     size, sets = entry.shape
     for x in range(len(counts)):
@@ -132,9 +132,9 @@ _ROUNDING = 1e-9
 
 
 def largest_r(below: Fraction, holds: Callable[[Fraction], bool], *, near: Fraction = Fraction(0)) -> Fraction:
-    """Halve for the largest r below `below` that holds, in hundredths or to the share `near` of it; 1 where none does.
+    """Bisect for the largest r below `below` that works, to a hundredth or to the share `near` of it; 1 if none does.
 
-    Where smaller ones may fail although a larger one holds, it is one that holds.
+    If a smaller r may fail although a larger one works, the result is some r that works.
     """
     low, high = 100, math.ceil(below * 100)
     while high - low > 1 and high - low > near * low:
@@ -145,7 +145,7 @@ def largest_r(below: Fraction, holds: Callable[[Fraction], bool], *, near: Fract
 
 @dataclass(frozen=True, eq=False)
 class RobustLimits:
-    """What the odds and the counts of a candidates rule out."""
+    """What the odds and the counts of candidate rows rule out."""
 
     candidates: RobustRows
 

@@ -1,23 +1,23 @@
-"""ART: rows gather in groups in which nobody stands out, even to an adversary who knows the odds.
+"""ART: groups in which p is at most 1/r for every row, for an adversary who knows the odds.
 
 Source     [Wong 2009], section 4.2
 Guarantee  every group satisfies inference.robust; rows that fit no group are returned as suppressed
 Cost       a search in a tree per row, near n log n; groups that need many rows come last
 Deviates   groups grow until p itself is at most 1/r, not the printed bound, which is wider and for many values false;
-           a group takes single rows until it holds and is then left alone; the number of rows that a group may take
-           starts at a multiple of r and doubles, so that the few who stand out most cannot use up everybody else's
-           companions; the first starts serve those first who stand out most; order and ties are secret-random; stuck
+           a group takes single rows until it is robust and is then left alone; the number of rows that a group may take
+           starts at a multiple of r and doubles, so that the few rows of greatest odds cannot use up the companions of
+           all others; the first searches start with the greatest odds; order and ties are secret random numbers; stuck
            rows are placed by sums (`place`) and then one by one
 Bound      the number of rows that a group may take doubles until it reaches the free rows, beyond which nobody has
            companions: at most log2 n rounds, in each of which a row joins a growing group at most `WORK` n times
 
 Rows that find no place (the paper does not treat stuck groups, though they are common) are placed afterwards, in this
-order: a stuck row joins the closest group that still holds with one occurrence more; or several groups unite around it
-until the union holds; or it takes the place of a row of its value that finds a place elsewhere. In a table of few rows
-those that need no companion can be united as well, and at last everybody is: a table that holds as one group is never
-refused there. Groups that hold stay groups that hold; a row that finds no place stays stuck. That costs O(G K) per
-stuck row for G groups and K attribute sets, and at most some forty tests. Where far more rows are stuck than may be
-left out, no place is looked for: such an r is out of reach.
+order: a stuck row joins the closest group that is still robust with one occurrence more; or several groups unite around
+it until the union is robust; or it takes the place of a row of its value that fits elsewhere. In a table of few rows
+those that need no companion can be united as well, and finally all rows, so that a table that is robust as one group is
+never refused. Robust groups stay robust; a row that fits nowhere stays stuck. That costs O(G K) per stuck row for G
+groups and K attribute sets, and at most some forty tests. If far more rows are stuck than may be suppressed, nothing is
+tried: such an r is out of reach.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from hedgerow.partition.robust.candidates import RobustRows, new_group
 from hedgerow.partition.robust.check import Check
 from hedgerow.partition.robust.grow import (
     FreeRows,
-    Gathered,
+    GatheredGroups,
     Group,
     GroupLimits,
     form,
@@ -229,7 +229,7 @@ class RobustGroups:
 
     groups: NDArray[np.int32]
     is_given_up: bool = False
-    """Tell whether the search ended early, when far more rows than allowed had no companions left."""
+    """Return whether the search ended early, when far more rows than allowed had no companions left."""
 
     @property
     def left_out(self) -> int:
@@ -292,21 +292,21 @@ class _GatherSearch:
 
     @property
     def is_small(self) -> bool:
-        """Tell whether plain loops finish before compiled ones are loaded."""
+        """Return whether plain loops finish before compiled ones are loaded."""
         return self.candidates.size * self.candidates.secrets * len(self.candidates.signatures) <= SMALL
 
     @cached_property
-    def gathered(self) -> Gathered:
+    def new_groups(self) -> GatheredGroups:
         """Room for the groups that one call finds."""
         size, numbers = self.candidates.size, np.zeros((2, 1), np.int64)
-        return Gathered(np.empty(size, np.int32), np.zeros(size + 1, np.int64), numbers[0], numbers[1])
+        return GatheredGroups(np.empty(size, np.int32), np.zeros(size + 1, np.int64), numbers[0], numbers[1])
 
     def gather(self, waiting: Rows, needs: NDArray[np.float64], most: int, work: int) -> tuple[list[Rows], int]:
         """Grow groups of at most `most` rows from the waiting ones; return them and the work that is left."""
         limits = GroupLimits(self.r, self.at_least, most)
         if self.check.model == "full" or self.exhaustive:
             return self._one_by_one(waiting, needs, limits, work)
-        found = self.gathered
+        found = self.new_groups
         found.number[0], found.work[0] = 0, work
         run = gather.plain if self.is_small else gather.compiled
         run(self.free, self.group, waiting, needs, limits, found)
@@ -349,7 +349,7 @@ class _GatherSearch:
 def _gather(
     search: _GatherSearch, waiting: Rows, most: int, hopeless: int, progress: Callable[[float], None]
 ) -> tuple[list[Rows], Rows, bool]:
-    """Form groups around all rows with a protected value, of at most `most` rows at first; tell whether it gave up."""
+    """Form groups around all rows with a protected value, first of at most `most` rows; return whether it gave up."""
     groups: list[Rows] = []
     needs = np.zeros(search.candidates.size)
     share = 0.5  # of the work, by guess: the first round half, the second half of the rest

@@ -1,4 +1,4 @@
-"""The compiled part of ART: the closest admissible row, and a group that grows until nobody stands out.
+"""The compiled part of ART: find the closest admissible row, and grow a group until p is at most 1/r for every row.
 
 Rows are kept in stacks by cell (equal signatures in every attribute set) and protected value. The rows of a stack are
 interchangeable but for a secret rank, which breaks ties: the closest row of the least rank is one and the same for the
@@ -8,11 +8,11 @@ Distances are sums of whole numbers: `positions` are the probabilities f as mult
 over all attribute sets fits 32 bits. Such sums need no order, so the machine adds eight at a time.
 
 A row's odds of a protected value in an attribute set are those of its signature: `odds` lists them once per signature,
-`entry` tells where a cell's are. A group looks at the values that it holds and at no others, so it costs nothing that
-the table has hundreds more.
+`entry` is the position of a cell's odds. A group only looks at the values that it holds, so that hundreds of other
+values cost nothing.
 
 `FreeRows` arrays: `stack_head` to `stack_end` are the positions in `stacked` of a stack's rows, `place` and `stack`
-tell where a row is; `cell_stacks` where a cell's stacks begin; `node_rank` is the least rank and `node_mask` the values
+say where a row is; `cell_stacks` where a cell's stacks begin; `node_rank` is the least rank and `node_mask` the values
 that are left below a node of each tree.
 """
 
@@ -63,8 +63,8 @@ class FreeRows(NamedTuple):
 class Group(NamedTuple):
     """A group that grows: for each protected value and attribute set the range of f (in positions) and of the odds.
 
-    Only values that the group holds have a range; what stands in the places of the others means nothing. `is_full`
-    tells of which values the group takes no further row.
+    Only values that the group holds have a range; the entries of others are meaningless. `is_full` marks the values of
+    which the group takes no further row.
     """
 
     rows: NDArray[np.int32]
@@ -85,7 +85,7 @@ class GroupLimits(NamedTuple):
     most: int
 
 
-class Gathered(NamedTuple):
+class GatheredGroups(NamedTuple):
     """Groups that were found, one after the other, and the work that is left: rows that may still be tried."""
 
     rows: NDArray[np.int32]
@@ -244,7 +244,7 @@ def _add(free: FreeRows, group: Group, size: int, row: int) -> None:
 
 @kernel
 def _violation(group: Group, size: int, r: float, at_least: int) -> int:
-    """A value of the group with which somebody stands out, or -1.
+    """A value of the group that some row has with p above 1/r, or -1.
 
     With one occurrence p = o / sum of o, with c at most c times that. Sums round, so a margin covers that; equal odds
     are decided by the size alone.
@@ -265,7 +265,7 @@ def _violation(group: Group, size: int, r: float, at_least: int) -> int:
 
 @kernel
 def _make_room(group: Group, size: int, r: float, x: int) -> bool:
-    """Let the group take values again of which one more would not stand out; tell whether there are any."""
+    """Let the group take values again of which one more keeps p at most 1/r; return whether there are any."""
     is_any = False
     for v in range(len(group.counts)):
         if v == x or not group.is_full[v]:
@@ -321,9 +321,9 @@ def form(free: FreeRows, group: Group, row: int, limits: GroupLimits, is_exhaust
 
 @kernel
 def grow(free: FreeRows, group: Group, size: int, limits: GroupLimits, x: int, is_exhaustive: bool) -> int:
-    """Add the closest row until no value stands out; return the size.
+    """Add the closest row until p is at most 1/r for every value; return the size.
 
-    A value is taken a second time where rows of all others are used up and it still does not stand out. The size is
+    A value is taken a second time if rows of all others are used up and p stays at most 1/r. The size is
     negative where no row is left, or where more than the allowed rows are needed. With `x` of at least 0 one row,
     closest with respect to x, is added whatever the test says.
     """
@@ -351,7 +351,7 @@ def gather(
     waiting: NDArray[np.int32],
     needs: NDArray[np.float64],
     limits: GroupLimits,
-    gathered: Gathered,
+    gathered: GatheredGroups,
 ) -> None:
     """Grow a group from each waiting row that is free and may need no more than the limit; `needs` is filled in."""
     for row in waiting:

@@ -1,6 +1,6 @@
 """Places for stuck rows by sums of odds alone: the first of thousands of groups that can take one more.
 
-Source     own; [Wong 2009] has no word for rows without companions
+Source     own; [Wong 2009] does not treat rows without companions
 Guarantee  a group changes only where c r times its greatest odds is at most the sum of its odds, for every protected
            value that it holds and every attribute set, which bounds p by 1/r
 Cost       at most `_ASKED` groups looked at per kind of stuck rows, `_WORK` in all, one pass over the rows of each
@@ -30,7 +30,7 @@ _WORK = 20_000_000
 """How many groups are looked at for all kinds of stuck rows together; shared evenly where they are many."""
 
 
-class People(NamedTuple):
+class PeopleOdds(NamedTuple):
     """Everybody's odds, as in `FreeRows`."""
 
     odds: NDArray[np.float64]
@@ -39,7 +39,7 @@ class People(NamedTuple):
     value: NDArray[np.int32]
 
 
-class Lists(NamedTuple):
+class LinkedGroups(NamedTuple):
     """Groups as linked lists of rows."""
 
     first: NDArray[np.int32]
@@ -55,7 +55,7 @@ def place_by_sums(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, mos
     if len(groups) == 0 or not 0 < len(stuck) <= most:
         return groups, stuck
     candidates = check.candidates
-    people = People(candidates.odds, candidates.entry, candidates.cell, candidates.secret)
+    people = PeopleOdds(candidates.odds, candidates.entry, candidates.cell, candidates.secret)
     lists, r = _link(groups, candidates.size), float_above(check.r)
     is_small = candidates.size * candidates.secrets * len(candidates.signatures) <= SMALL
     stuck = stuck[np.argsort(keys(len(stuck)))]
@@ -71,16 +71,16 @@ def place_by_sums(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, mos
     return _lists_of(lists), stuck[~placed]
 
 
-def _link(groups: list[Rows], size: int) -> Lists:
+def _link(groups: list[Rows], size: int) -> LinkedGroups:
     rows, sizes = np.concatenate(groups), np.array([len(group) for group in groups], np.int64)
     ends = np.cumsum(sizes)
     following = np.full(size, -1, np.int32)
     following[rows[:-1]] = rows[1:]
     following[rows[ends - 1]] = -1
-    return Lists(rows[ends - sizes].astype(np.int32), following, sizes)
+    return LinkedGroups(rows[ends - sizes].astype(np.int32), following, sizes)
 
 
-def _lists_of(lists: Lists) -> list[Rows]:
+def _lists_of(lists: LinkedGroups) -> list[Rows]:
     current = lists.first[lists.sizes > 0].astype(np.int32)
     owners, rows, owner = [], [], np.arange(len(current))
     while len(current):  # one step along all lists at once
@@ -100,9 +100,9 @@ def cut_groups(rows: Rows, ends: NDArray[np.int64]) -> list[Rows]:
 
 @kernel
 def _is_hidden(
-    people: People, lists: Lists, g: int, row: int, held: tuple[int, int, float], hint: NDArray[np.int64]
+    people: PeopleOdds, lists: LinkedGroups, g: int, row: int, held: tuple[int, int, float], hint: NDArray[np.int64]
 ) -> bool:
-    """Tell whether c rows of group g and `row` can have v with nobody standing out, by sums; `held` is v, c and r.
+    """Return whether c rows of group g and `row` can have v with p at most 1/r, by sums; `held` is v, c and r.
 
     `hint` is the attribute set that failed last, which mostly fails again.
     """
@@ -126,9 +126,15 @@ def _is_hidden(
 
 @kernel
 def _takes(
-    people: People, lists: Lists, g: int, row: int, r: float, counts: NDArray[np.int64], hint: NDArray[np.int64]
+    people: PeopleOdds,
+    lists: LinkedGroups,
+    g: int,
+    row: int,
+    r: float,
+    counts: NDArray[np.int64],
+    hint: NDArray[np.int64],
 ) -> bool:
-    """Tell whether group g holds with one row more; `counts` are zeros before and after."""
+    """Return whether group g holds with one row more; `counts` are zeros before and after."""
     x = people.value[row]
     counts[x] += 1
     member = lists.first[g]
@@ -149,9 +155,9 @@ def _takes(
 
 @kernel
 def join_any(
-    people: People, lists: Lists, stuck: Rows, starts: NDArray[np.int64], r: float, asked: int
+    people: PeopleOdds, lists: LinkedGroups, stuck: Rows, starts: NDArray[np.int64], r: float, asked: int
 ) -> NDArray[np.bool_]:
-    """Put each stuck row into the first group, from its start on, that holds with it; tell which were placed."""
+    """Put each stuck row into the first group, from its start on, that stays robust; return which were placed."""
     placed, hint = np.zeros(len(stuck), np.bool_), np.zeros(len(people.odds), np.int64)
     counts = np.zeros(len(people.odds) + 1, np.int64)
     looked, start = 0, np.int64(0)

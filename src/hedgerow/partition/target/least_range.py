@@ -17,7 +17,7 @@ Deviates   the printed rule sets the weights to observed ratios, which collapses
            numbers of values are chosen directly. Any fan-out: every child's share is within s. Branches of weight 0
            stay empty
 
-Among equal totals the one closest to the target is taken: it tells least about the source.
+Among equal totals the one closest to the target is taken: it reveals least about the source.
 
 Weighted trees are kept as the arrays that kernels read; trees of one shape share its arrays. Ten thousand parts of a
 table may each have their own target over one hierarchy: the shape is stored once, the weights ten thousand times.

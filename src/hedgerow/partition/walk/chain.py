@@ -231,7 +231,7 @@ STATES = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Course:
+class PreparedWalk:
     """A polytope made ready to walk: what each direction does to the values and to the slacks."""
 
     polytope: Polytope
@@ -240,7 +240,7 @@ class Course:
     moved: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
     @classmethod
-    def of(cls, polytope: Polytope) -> Course:
+    def of(cls, polytope: Polytope) -> PreparedWalk:
         """Work out the directions of a polytope."""
         ways = directions(polytope)
         return cls(polytope, ways, sparse_rows(ways @ polytope.system.coefficients.T), sparse_rows(ways))
@@ -252,7 +252,7 @@ class Course:
 
 
 @dataclass(frozen=True, eq=False)
-class Walked:
+class WalkResult:
     """Where a walk arrived, the states that it passed at equal distances, and what they are worth for each value."""
 
     point: NDArray[np.int64]
@@ -260,7 +260,9 @@ class Walked:
     effective: NDArray[np.float64]
 
 
-def walk(course: Course, start: NDArray[np.int64], keys: NDArray[np.uint64], *, states: int = STATES) -> Walked:
+def walk(
+    course: PreparedWalk, start: NDArray[np.int64], keys: NDArray[np.uint64], *, states: int = STATES
+) -> WalkResult:
     """Walk from `start`, which must satisfy every property, one step per key in whole sweeps."""
     point, slacks = start.copy(), course.polytope.system.slacks(start)
     sweeps = len(keys) // course.sweep
@@ -268,7 +270,7 @@ def walk(course: Course, start: NDArray[np.int64], keys: NDArray[np.uint64], *, 
     # The work is the touched properties of every sweep; the length of an array does not tell whether compiling pays.
     run = _walk.plain if sweeps * len(course.touched[1]) <= SMALL else _walk.compiled
     run(point, slacks, course.touched, course.moved, keys, sweeps, trace)
-    return Walked(point, trace, effective_sizes(trace))
+    return WalkResult(point, trace, effective_sizes(trace))
 
 
 @kernel

@@ -8,8 +8,8 @@ Cost       steps times the cost of one; keys are drawn here, in a fixed order, s
 Deviates   the paper walks 4,000 or 40,000 steps and looks no further
 
 With `steps="auto"` the first leg turns 256 times through all directions; a block that has not mixed walks on, each leg
-twice as long as the one before and judged alone, so that the way from the start does not count. That stopping by this
-rule does not bend the result is measured in docs/studies/walk.md.
+twice as long as the one before and judged alone, so that the way from the start does not count. docs/studies/walk.md
+measures that stopping by this rule does not bias the result.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from hedgerow.cores import cores
 from hedgerow.errors import Infeasible, counted
-from hedgerow.partition.walk.chain import STATES, Course, Walked, deepest_points, in_affine_hull, walk
-from hedgerow.partition.walk.kept import Block
+from hedgerow.partition.walk.chain import STATES, PreparedWalk, WalkResult, deepest_points, in_affine_hull, walk
+from hedgerow.partition.walk.plan import Block
 from hedgerow.randomness import Keys, system_keys
 
 ENOUGH = 16
@@ -44,11 +44,11 @@ _KEYS_PER_TASK = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
-class Trip:
+class BlockWalk:
     """A block on its way: where it stands, how many steps it made, and whether it has mixed."""
 
     block: Block
-    course: Course
+    course: PreparedWalk
     point: NDArray[np.int64]
     steps: int = 0
     effective: float = 0.0
@@ -77,7 +77,7 @@ def walk_blocks(
     steps: int | str = "auto",
     keys: Keys = system_keys,
     progress: Callable[[float], None] = lambda share: None,
-) -> list[Trip]:
+) -> list[BlockWalk]:
     """Walk every block; raises Infeasible where a block does not mix in the steps that it gets."""
     # The solver of linear programs lets other threads run meanwhile.
     with ThreadPoolExecutor(cores()) as pool:
@@ -105,12 +105,13 @@ def walk_blocks(
     return trips
 
 
-def _set_out(batch: Sequence[Block]) -> list[Trip]:
+def _set_out(batch: Sequence[Block]) -> list[BlockWalk]:
     """Give every block its hull and its start."""
     polytopes = [in_affine_hull(block.polytope) if block.given else block.polytope for block in batch]
     starts = deepest_points(polytopes)
     return [
-        Trip(block, Course.of(polytope), start) for block, polytope, start in zip(batch, polytopes, starts, strict=True)
+        BlockWalk(block, PreparedWalk.of(polytope), start)
+        for block, polytope, start in zip(batch, polytopes, starts, strict=True)
     ]
 
 
@@ -126,12 +127,12 @@ def _tasks(waiting: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]
 
 
 def _on_all_cores(
-    tasks: Sequence[list[int]], trips: Sequence[Trip], sweeps: Sequence[int], keys: Keys
-) -> Iterator[tuple[list[int], list[Trip]]]:
+    tasks: Sequence[list[int]], trips: Sequence[BlockWalk], sweeps: Sequence[int], keys: Keys
+) -> Iterator[tuple[list[int], list[BlockWalk]]]:
     """Run tasks on threads, a few ahead of the results; keys are drawn here because a source has one order."""
     workers = cores()
     with ThreadPoolExecutor(workers) as pool:
-        ahead: deque[tuple[list[int], Future[list[Trip]]]] = deque()
+        ahead: deque[tuple[list[int], Future[list[BlockWalk]]]] = deque()
         for task in tasks:
             drawn = [keys(trips[n].course.sweep * sweeps[n]) for n in task]
             ahead.append((task, pool.submit(_walk_on, [trips[n] for n in task], drawn)))
@@ -142,16 +143,16 @@ def _on_all_cores(
             yield task, future.result()
 
 
-def _walk_on(trips: Sequence[Trip], drawn: Sequence[NDArray[np.uint64]]) -> list[Trip]:
+def _walk_on(trips: Sequence[BlockWalk], drawn: Sequence[NDArray[np.uint64]]) -> list[BlockWalk]:
     return [
         _judge(trip, walk(trip.course, trip.point, keys), len(keys)) for trip, keys in zip(trips, drawn, strict=True)
     ]
 
 
-def _judge(trip: Trip, walked: Walked, steps: int) -> Trip:
+def _judge(trip: BlockWalk, walked: WalkResult, steps: int) -> BlockWalk:
     free = ~trip.course.polytope.pinned
     at_home = (walked.trace == trip.course.polytope.point).mean(axis=0)[free]
-    # A value that is always at home is stuck; one that stands still elsewhere stands where the walk began.
+    # A value that always equals its original is stuck; one that is constant elsewhere stayed where the walk began.
     effective = walked.effective[free][at_home < 1]
     return replace(
         trip,
@@ -167,8 +168,8 @@ def _in_batches(blocks: list[Block], size: int) -> Iterator[list[Block]]:
         yield blocks[first : first + size]
 
 
-def _refusal(column: str, failed: Sequence[Trip], total: int) -> Infeasible:
-    # Where the others have not mixed either, a value that is still at home tells of too few steps, not of no room.
+def _refusal(column: str, failed: Sequence[BlockWalk], total: int) -> Infeasible:
+    # If the others have not mixed either, a value that still equals its original lacked steps, not room.
     tight = [trip.stuck for trip in failed if trip.stuck and trip.effective >= ENOUGH]
     if tight:
         return Infeasible(

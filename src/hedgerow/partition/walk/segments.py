@@ -8,7 +8,7 @@ Deviates   equal values are merged, else integer columns leave no room to move; 
            localities, which do not change when a segment is moved and stretched, would let it fill the whole domain
 
 `runs` cuts the sorted distinct values. `scattered` deals the rows to segments at random, so that a segment spans the
-domain and the order of rows in different segments is not kept: more distortion, and ranks that tell less. Dealt
+domain and the order of rows in different segments is not kept: more distortion, and ranks that reveal less. Dealt
 `in_order`, segments are blocks of consecutive rows, as in the paper.
 
 Localities of sorted values: which of two neighbours on either side of a value lies nearer to it.

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -64,7 +64,7 @@ __all__ = [
     "missed_chances",
     "numbers_of_matches",
     "root_of",
-    "same_values",
+    "spread_of_points",
     "sum_moments",
     "sums_of_smallest",
     "take_below",
@@ -108,8 +108,6 @@ def _both_ends_of_sums(hits: Hits, values: Values) -> tuple[list[int], list[int]
 def both_ends(least: Callable[[Evidence], list[Any]], evidence: Evidence) -> Interval:
     """Both ends of an aggregate from its least one; `exact` where all assignments agree."""
     lower, upper = least(evidence), mirror_ends(least(evidence.mirrored))
-    if evidence.is_rounded:
-        return Interval(lower, upper, same_values(evidence))
     ends = zip(lower, upper, may_be_null(evidence), strict=True)
     return Interval(lower, upper, [low == high and not null for low, high, null in ends])
 
@@ -126,18 +124,6 @@ def _matching(hits: Hits, values: Values) -> tuple[list[int], list[int]]:
     return (number if least is most else totals(hits, least)), number
 
 
-def same_values(evidence: Evidence) -> list[bool]:
-    """Cells in which every assignment takes the same rounded values, by their labels: ticks do not tell them apart."""
-    low, high = numbers_of_matches(evidence)
-    points = evidence.points
-    first, last = points.added(_sum_of_most), mirror_ends(points.mirrored.added(_sum_of_most))
-    return [a == b and c == d for a, b, c, d in zip(low, high, first, last, strict=True)]
-
-
-def _sum_of_most(hits: Hits, values: Values) -> list[int]:
-    return sums_of_smallest(hits, values, matches(hits, values)[1])[0]
-
-
 def mirror_ends(bounds: list[Any]) -> list[Any]:
     """The ends of the mirror image."""
     return [None if bound is None else -bound for bound in bounds]
@@ -148,8 +134,11 @@ def may_be_null(evidence: Evidence) -> list[bool]:
     return [low == 0 < high for low, high in zip(*numbers_of_matches(evidence), strict=True)]
 
 
-def sums_of_smallest(hits: Hits, values: Values, taken: Ints) -> tuple[list[int], list[int]]:
-    """Per cell the sum of the `taken` smallest lows of each group, and how many these are."""
+def sums_of_smallest(hits: Hits, values: Values, taken: Ints) -> tuple[list[Any], list[int]]:
+    """Per cell the sum of the `taken` smallest lows of each group, or rounded values themselves; how many these are."""
+    if values.ragged is not None:
+        found = values.ragged.sums(values.offsets[hits.group], taken, lambda digits: totals(hits, digits))
+        return [number / values.unit for number in found], totals(hits, taken)
     if len(taken) > MANY and not values.is_large:
         return drawn_totals(hits, values, taken)
     low, high = values.drawn(hits.group, taken)
@@ -159,21 +148,28 @@ def sums_of_smallest(hits: Hits, values: Values, taken: Ints) -> tuple[list[int]
     return sums, totals(hits, taken)
 
 
-def take_below(hits: Hits, values: Values, threshold: int | Ints, least: Ints, most: Ints) -> Ints:
-    """As many of the smallest values as lie below the threshold, within what is possible."""
-    thresholds = np.broadcast_to(np.asarray(threshold, dtype=np.int64), hits.group.shape)
-    taken: Ints = np.clip(rank(values, hits.group, thresholds), least, most)
+def take_below(hits: Hits, values: Values, limits: Sequence[Exact]) -> Ints:
+    """As many of the smallest values as lie below the limit of their cell, within what is possible."""
+    if values.ragged is None:
+        ranked, thresholds = values, np.array([math.ceil(limit) for limit in limits], dtype=np.int64)
+    else:
+        ranked, thresholds = values.points, values.ragged.first_from([limit * values.unit for limit in limits])
+    taken: Ints = np.clip(rank(ranked, hits.group, thresholds[hits.cell]), *matches(hits, values))
     return taken
 
 
-def least_value(evidence: Evidence) -> list[int | None]:
+def least_value(evidence: Evidence) -> list[Exact | None]:
     """The smallest value in reach, per cell."""
     return evidence.least(_least_in_reach)
 
 
-def _least_in_reach(hits: Hits, values: Values) -> list[int | None]:
+def _least_in_reach(hits: Hits, values: Values) -> list[Exact | None]:
+    ragged = values.ragged
+    if ragged is not None:
+        labels = _least_in_reach(hits, values.points)
+        return [None if label is None else ragged.number(int(label)) / values.unit for label in labels]
     _, most = matches(hits, values)
-    return best(np.minimum, hits, most >= 1, lambda group: values.lows[values.offsets[group]])
+    return list(best(np.minimum, hits, most >= 1, lambda group: values.lows[values.offsets[group]]))
 
 
 RARELY = 1e-9  # rows that can be hit, but hardly are
@@ -185,6 +181,20 @@ class Spread:
 
     mean: Floats
     std: Floats
+
+
+def spread_of_points(evidence: Evidence, spread: Spread) -> Spread:
+    """The same without the deviation of cells that draw from ranges, of which only the means were looked at."""
+    loose = evidence.added(_loose_groups) > 0
+    return Spread(spread.mean, np.where(loose, np.nan, spread.std))
+
+
+def _loose_groups(hits: Hits, values: Values) -> Floats:
+    """How many groups of each cell have values that may lie anywhere between two ends."""
+    if values.middles is None:
+        return np.zeros(hits.cells)
+    wide = np.concatenate(([0], np.cumsum(values.lows < values.highs)))
+    return means(hits, (np.diff(wide[values.offsets]) > 0)[hits.group].astype(np.float64))
 
 
 def draws_of(hits: Hits, values: Values) -> Floats:
@@ -294,21 +304,25 @@ class Aggregator:
         self,
         evidence: Evidence,
         rounding: Rounding,
-        slack: Fraction,
+        room: Fraction,
         fraction: Fraction | None = None,
         domain: pa.Array | None = None,
     ) -> Estimate:
-        """Bounds and expectation of one aggregate over hidden values."""
+        """Bounds and expectation of one aggregate over hidden values.
+
+        A sum of floats needs so much `room` for each of them: for the decimals that they print, which widens bounds,
+        or, where they have none, for what databases round.
+        """
         interval, spread = self.answer(evidence, fraction)
         if evidence.is_rounded and self.gives is Gives.VALUE:
             places = self.answer(evidence.points, fraction)[0]
             return _from_places(places, _scaled_spread(spread, evidence.unit), domain)
         unit = _unit(self.gives, evidence.unit)
         widths = None
-        if slack and self.gives in (Gives.TOTAL, Gives.MEAN):
+        if room and self.gives in (Gives.TOTAL, Gives.MEAN):
             is_total = self.gives is Gives.TOTAL
             numbers = evidence.added(lambda hits, _: totals(hits, hits.upper)) if is_total else [1] * evidence.cells
-            widths = [slack * number for number in numbers]
+            widths = [room * number for number in numbers]
         # Thousands of products with one take as long as all the rest.
         in_units: Callable[..., Fraction] = Fraction if unit == 1 else unit.__mul__
         found = Estimate(
@@ -318,9 +332,10 @@ class Aggregator:
             _scale(spread.std, unit).tolist(),
             interval.exact,
             rounding,
-            widths,
+            None if evidence.is_rounded else widths,
             domain=domain,
             reached=None if self.is_tight else list(interval.exact),
+            shake=widths if evidence.is_rounded else None,
         )
         return root_of(found) if self.gives is Gives.ROOT else found
 

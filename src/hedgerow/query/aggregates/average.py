@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -43,8 +42,8 @@ def _least_average(evidence: Evidence) -> list[Exact | None]:
         return list(ratios)
     while True:
         # Values below the ratio lower it, so taking exactly those improves it until nothing changes (Dinkelbach).
-        thresholds = np.array([0 if r is None else math.ceil(r) for r in ratios], dtype=np.int64)
-        better = _ratios(evidence, functools.partial(_below, thresholds))
+        limits = [Fraction(0) if r is None else r for r in ratios]
+        better = _ratios(evidence, functools.partial(take_below, limits=limits))
         better = [old if new is None else new for old, new in zip(ratios, better, strict=True)]
         if better == ratios:
             return list(ratios)
@@ -54,10 +53,6 @@ def _least_average(evidence: Evidence) -> list[Exact | None]:
 def _is_fixed(hits: Hits, values: Values) -> bool:
     least, most = matches(hits, values)
     return least is most or np.array_equal(least, most)
-
-
-def _below(thresholds: Ints, hits: Hits, values: Values) -> Ints:
-    return take_below(hits, values, thresholds[hits.cell], *matches(hits, values))
 
 
 def _ratios(evidence: Evidence, taken: Callable[[Hits, Values], Ints]) -> list[Fraction | None]:

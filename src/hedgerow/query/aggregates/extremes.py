@@ -17,6 +17,7 @@ from hedgerow.query.aggregates.aggregator import (
     may_be_null,
     mirror_ends,
     missed_chances,
+    spread_of_points,
 )
 from hedgerow.query.evidence.groups import Evidence, Floats, Hits, Ints, Values, best, matches, unroll
 from hedgerow.query.evidence.tally import rank
@@ -142,12 +143,12 @@ def _together(pieces: list[tuple[Ints, Ints, Floats]]) -> tuple[Ints, Ints, Floa
 
 def _least(evidence: Evidence, _: Fraction | None) -> tuple[Interval, Spread]:
     interval = minimum(evidence)
-    return interval, expected_minimum(evidence, interval)
+    return interval, spread_of_points(evidence, expected_minimum(evidence, interval))
 
 
 def _greatest(evidence: Evidence, _: Fraction | None) -> tuple[Interval, Spread]:
     interval = maximum(evidence)
-    return interval, expected_maximum(evidence, interval)
+    return interval, spread_of_points(evidence, expected_maximum(evidence, interval))
 
 
 MIN = Aggregator("min", Gives.VALUE, _least, ("Min",), True, "min")

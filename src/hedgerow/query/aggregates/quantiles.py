@@ -22,7 +22,15 @@ from typing import Any
 
 import numpy as np
 
-from hedgerow.query.aggregates.aggregator import Aggregator, Gives, Interval, Spread, numbers_of_matches, same_values
+from hedgerow.query.aggregates.aggregator import (
+    Aggregator,
+    Exact,
+    Gives,
+    Interval,
+    Spread,
+    numbers_of_matches,
+    spread_of_points,
+)
 from hedgerow.query.evidence.groups import (
     Evidence,
     Floats,
@@ -35,6 +43,7 @@ from hedgerow.query.evidence.groups import (
     totals,
     unroll,
 )
+from hedgerow.query.evidence.ragged import Ragged
 from hedgerow.query.evidence.tally import rank
 
 __all__ = ["QUANTILE_CONT", "QUANTILE_DISC", "quantile"]
@@ -48,11 +57,8 @@ def quantile(evidence: Evidence, fraction: Fraction, *, is_discrete: bool) -> tu
     low, high = (np.array(numbers) for numbers in numbers_of_matches(evidence))
     sides = _sides(evidence, fraction, low, high, is_discrete)
     null = (low == 0) & (high > 0)
-    if evidence.is_rounded:
-        exact = same_values(evidence)
-    else:
-        exact = [a is not None and a == b and not n for a, b, n in zip(*sides, null, strict=True)]
-    return Interval(*sides, exact), _spread(evidence.typical, fraction, sides)
+    exact = [a is not None and a == b and not n for a, b, n in zip(*sides, null, strict=True)]
+    return Interval(*sides, exact), spread_of_points(evidence, _spread(evidence.typical, fraction, sides))
 
 
 def _sides(
@@ -106,16 +112,18 @@ def _least_interpolated(finder: _Finder, fraction: Fraction, low: Ints, high: In
 class _Finder:
     """Searches, in all cells at once, the smallest value up to which enough values may lie."""
 
-    def __init__(self, evidence: Evidence) -> None:
-        self._evidence = evidence
+    def __init__(self, asked: Evidence) -> None:
+        evidence = self._evidence = asked.points if asked.is_rounded else asked
+        self._unit, floats = asked.unit, asked.each(_different_floats) if asked.is_rounded else []
+        self._ragged = Ragged.join([each for each in floats if each is not None])
         self._domain = joined_sets(evidence.each(lambda _, values: values.domain))
         self._table = _Counts.of(evidence, self._domain) if len(evidence.pieces) > 1 else None
 
-    def value_at_rank(self, total: Ints, place: Ints) -> list[int]:
+    def value_at_rank(self, total: Ints, place: Ints) -> list[Exact]:
         """The smallest possible value of a rank, from 1, among so many."""
         return self.smallest(lambda below, above: np.minimum(below, total - above) >= place)
 
-    def smallest(self, is_enough: Callable[[Ints, Ints], Any]) -> list[int]:
+    def smallest(self, is_enough: Callable[[Ints, Ints], Any]) -> list[Exact]:
         """The smallest threshold at which the most values up to it, and the fewest above, are enough."""
         low = np.zeros(self._evidence.cells, dtype=np.int64)
         high = np.full(self._evidence.cells, max(len(self._domain) - 1, 0))
@@ -123,7 +131,11 @@ class _Finder:
             middle = (low + high) >> 1
             enough = self._is_enough(is_enough, self._domain[middle])
             low, high = np.where(enough, low, np.minimum(middle + 1, high)), np.where(enough, middle, high)
-        return [0] * len(low) if len(self._domain) == 0 else [int(tick) for tick in self._domain[low]]
+        return [0] * len(low) if len(self._domain) == 0 else [self._number(int(tick)) for tick in self._domain[low]]
+
+    def _number(self, tick: int) -> Exact:
+        """A tick, or the float for whose place it stands, in ticks."""
+        return tick if self._ragged is None else self._ragged.number(tick) / self._unit
 
     def _is_enough(self, is_enough: Callable[[Ints, Ints], Any], threshold: Ints) -> Any:
         """Nothing at all has no quantile."""
@@ -136,6 +148,10 @@ class _Finder:
             return self._table.at(np.searchsorted(self._domain, threshold))
         below, above = self._evidence.added(functools.partial(_counts, threshold))
         return np.array(below), np.array(above)
+
+
+def _different_floats(_: Hits, values: Values) -> Ragged | None:
+    return None if values.ragged is None else values.ragged.line
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,10 +44,10 @@ def _least_total(evidence: Evidence) -> list[Exact | None]:
     return [s if n else one for s, n, one in zip(sums, numbers, single, strict=True)]
 
 
-def _negative(hits: Hits, values: Values) -> tuple[list[int], list[int]]:
+def _negative(hits: Hits, values: Values) -> tuple[list[Exact], list[int]]:
     """The sums of all values that must be taken, and of the negative ones that may be; how many these are."""
     least, most = matches(hits, values)
-    taken = most if least is most or np.array_equal(least, most) else take_below(hits, values, 0, least, most)
+    taken = most if least is most or np.array_equal(least, most) else take_below(hits, values, [0] * hits.cells)
     return sums_of_smallest(hits, values, taken)
 
 

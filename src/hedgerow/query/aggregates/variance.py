@@ -28,6 +28,7 @@ from hedgerow.query.aggregates.aggregator import (
     least_value,
     mirror_ends,
     numbers_of_matches,
+    spread_of_points,
     sums_of_smallest,
 )
 from hedgerow.query.aggregates.precise import sum_of_squares, sum_of_wholes
@@ -46,7 +47,7 @@ def variance(evidence: Evidence, *, is_sample: bool) -> tuple[Interval, Spread]:
         interval = _crude(evidence, enough, is_sample)
     else:
         interval = _sweep(evidence, number, is_sample)
-    return interval, _spread(evidence, is_sample)
+    return interval, spread_of_points(evidence, _spread(evidence, is_sample))
 
 
 def _is_fixed(hits: Hits, values: Values) -> bool:

@@ -37,7 +37,7 @@ from hedgerow.query.engines.part_lines import JoinedSums, LineRequests, StoredSu
 from hedgerow.query.engines.stored import StoredEvidence, StoredPairs
 from hedgerow.query.evidence.crossing import CodedPairs
 from hedgerow.query.evidence.groups import Evidence, Ints
-from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, WholeRelease, estimate_from
+from hedgerow.query.evidence.permuted import ArrayEngine, Plan, Source, WholeRelease, estimate_from, with_rows
 from hedgerow.query.evidence.view import fresh_source, view_of
 from hedgerow.query.sql.question import SLOT, Aggregate, Arithmetic, Bound, Column, Key, Kind
 from hedgerow.release import Release
@@ -111,9 +111,7 @@ class PartsEngine:
         result = Result(keys, estimates, cells.number)
         if not bound.groups:
             return result
-        most = plan.finished(_ROWS, _estimate(_ROWS, found, plan)).upper
-        possible = [cell for cell, number in enumerate(most) if number is None or number > 0]
-        return result if len(possible) == cells.number else result.take(np.array(possible, dtype=np.int64))
+        return with_rows(result, plan.finished(_ROWS, _estimate(_ROWS, found, plan)))
 
     def _lines(
         self, asked: Bound, whole: WholeRelease, cells: _Cells, lines: list[JoinedSums]
@@ -380,6 +378,7 @@ class _Merged:
     expected: float = 0.0
     variance: float = 0.0
     slack: Fraction = Fraction(0)
+    shake: Fraction = Fraction(0)
     is_exact: bool = True
     is_reached: bool = True
 
@@ -396,8 +395,10 @@ class _Merged:
         self.lower, self.upper = (self.lower or Fraction(0)) + lower, (self.upper or Fraction(0)) + upper
         self.expected += float((lower + upper) / 2) if part.exact[cell] else part.expected[cell]
         self.variance += 0.0 if part.exact[cell] else part.std[cell] ** 2
-        slack = part.slack[cell] if part.slack is not None else Fraction(0)
-        self.slack = max(self.slack, slack) if function == "avg" else self.slack + slack
+        for name in ("slack", "shake"):
+            rooms = getattr(part, name)
+            was, room = getattr(self, name), Fraction(0) if rooms is None else rooms[cell]
+            setattr(self, name, max(was, room) if function == "avg" else was + room)
         self.is_exact &= part.exact[cell]
         self.is_reached &= part.reached is None or part.reached[cell]
 
@@ -413,6 +414,7 @@ class _Merged:
             std=[math.sqrt(one.variance) for one in cells],
             exact=[one.is_exact for one in cells],
             slack=[one.slack for one in cells] if any(one.slack for one in cells) else None,
+            shake=[one.shake for one in cells] if any(one.shake for one in cells) else None,
             reached=None if all(part.reached is None for part in parts) else [one.is_reached for one in cells],
             is_known=all(part.is_known for part in parts),
         )
@@ -440,6 +442,7 @@ def _estimate(item: Aggregate, found: Mapping[Aggregate, Estimate | Evidence | J
         std=[x / n for x, n in zip(total.std, by, strict=True)],
         rounding=answer.rounding,
         slack=answer.slack,
+        shake=answer.shake,
     )
 
 

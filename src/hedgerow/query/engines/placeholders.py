@@ -45,6 +45,7 @@ from hedgerow.query.sql.question import (
     columns_of,
     kind_of,
 )
+from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -187,7 +188,7 @@ def whole_limits(release: Release) -> Limits:
     """The least and the greatest whole number of each published column."""
 
     def limits(name: str) -> tuple[int, int]:
-        columns = [table.column(name) for table in release.tables.values() if name in table.column_names]
+        columns = [table.column(name) for table in tables_with(release.tables, name)]
         if not columns or not pa.types.is_integer(columns[0].type):
             return (-(2**63), 2**63 - 1)
         ends = pc.min_max(columns[0]).as_py()

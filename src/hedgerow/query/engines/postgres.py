@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -82,6 +83,7 @@ class PostgresEngine:
         _require_name(schema)
         self._release, self._view = release, view_of(release)
         self.connection = _connect(url)
+        self._turn = threading.Lock()
         # One question, one transaction: a session that stays open must not hold up the next export.
         self.connection.autocommit = True
         for setting in (*_SETTINGS, f"search_path TO {quote(schema)}"):
@@ -102,15 +104,26 @@ class PostgresEngine:
         try:
             if is_plain(self._release, self._view, bound):
                 statement = to_postgres(parts_sql(self._view, bound, self._release.group_column, self._layout))
-                return result_of(self._view, bound, self.connection.execute(statement.encode()).fetchall())
+                with self._turn:
+                    rows = self.connection.execute(statement.encode()).fetchall()
+                return result_of(self._view, bound, rows)
             return answer_from_counts(self._release, bound, self._fetch)
-        except psycopg.Error:
+        except psycopg.DataError:
             # The database's message may quote values; ours does not.
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
+        except psycopg.Error as error:
+            reason = f"{type(error).__name__}, SQLSTATE {error.sqlstate or 'unknown'}"
+            raise QueryError(
+                f"the database did not answer ({reason}); connect again, or ask its administrator"
+            ) from None
 
     def _fetch(self, statement: str, schema: pa.Schema) -> pa.Table:
         text = io.BytesIO()
-        with self.connection.cursor().copy(f"COPY ({to_postgres(statement)}) TO STDOUT (FORMAT csv)".encode()) as copy:
+        # A COPY takes the connection until its last block: a statement of another thread in between is an error.
+        with (
+            self._turn,
+            self.connection.cursor().copy(f"COPY ({to_postgres(statement)}) TO STDOUT (FORMAT csv)".encode()) as copy,
+        ):
             for block in copy:
                 text.write(block)
         return _read(text, schema)
@@ -196,7 +209,10 @@ def _make_room(connection: Connection[Any], schema: str, *, overwrite: bool) -> 
     if found is None:
         return
     if not overwrite:
-        raise InputError(f"The database has a schema '{schema}' already; choose another or ask to overwrite it.")
+        raise InputError(
+            f"The database has a schema '{schema}' already; choose another (--schema, schema=) or replace it "
+            "(--overwrite, overwrite=True)."
+        )
     if found != (_MARK,):
         raise InputError(f"The schema '{schema}' was not made by an export, so it is not replaced; choose another.")
     connection.execute(f"DROP SCHEMA {quote(schema)} CASCADE")

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes, Floats, Ints
 from hedgerow.cores import cores
+from hedgerow.query.evidence.ragged import Ragged
 
 __all__ = [
     "Celled",
@@ -188,8 +189,8 @@ def _quadratic(parts: tuple[Floats, Floats, Floats], group: Ints, distance: Floa
 class Values:
     """The values of each group that count: `lows` and `highs` ascending inside `offsets[g]:offsets[g+1]`.
 
-    Values that are `is_rounded` are known to 15 digits; `labels` number the different ones in ascending order, because
-    two of them may lie between the same ticks. `sizes` are the numbers of values from which a group's rows draw; it
+    Values that are `is_rounded` lie between two ticks of 15 digits; `ragged` has them as they were published, for ticks
+    do not tell all of them apart. `sizes` are the numbers of values from which a group's rows draw; it
     exceeds the values listed where some of them do not count: they are missing, or fail a condition. Intervals that are
     `ranged` are published as such: a value may lie anywhere in them, and perhaps only `sure` of a group's values count
     for sure; `expectation` tells what to expect, and `middles` the mean of each interval, ascending inside a group,
@@ -206,7 +207,7 @@ class Values:
     expectation: Moments | None = None
     middles: Floats | None = None
     chances: Floats | None = None
-    labels: Ints | None = None
+    ragged: Ragged | None = None
 
     @functools.cached_property
     def counts(self) -> Ints:
@@ -274,7 +275,7 @@ class Values:
         sure = None if self.sure is None else self.sure[::-1]
         middles = None if self.middles is None else -self.middles[::-1]
         chances = None if self.chances is None else self.chances[::-1]
-        labels = None if self.labels is None else -self.labels[::-1]
+        ragged = None if self.ragged is None else self.ragged.mirrored
         return Values(
             offsets,
             self.sizes[::-1],
@@ -285,24 +286,24 @@ class Values:
             sure,
             middles=middles,
             chances=chances,
-            labels=labels,
+            ragged=ragged,
         )
 
     @functools.cached_property
     def is_rounded(self) -> bool:
         """Tell whether some value is known only to lie between two ticks, for want of digits."""
-        return self.labels is not None
+        return self.ragged is not None
 
     @functools.cached_property
     def points(self) -> Values:
         """Rounded values as their numbers in ascending order: which of them are equal, and which is less."""
-        assert self.labels is not None, "rounded values have labels"
-        return replace(self, lows=self.labels, highs=self.labels, unit=Fraction(1), labels=None)
+        assert self.ragged is not None, "rounded values have labels"
+        return replace(self, lows=self.ragged.labels, highs=self.ragged.labels, unit=Fraction(1), ragged=None)
 
     @property
     def identity(self) -> Ints:
         """A number for each value that no other value has."""
-        return self.lows if self.labels is None else self.labels
+        return self.lows if self.ragged is None else self.ragged.labels
 
     @functools.cached_property
     def typical(self) -> Values:
@@ -339,8 +340,8 @@ class Values:
         running = np.concatenate(([0], np.cumsum(keep)))
         lows = self.lows[keep]
         highs = lows if self.lows is self.highs else self.highs[keep]
-        labels = None if self.labels is None else self.labels[keep]
-        return Values(running[self.offsets], self.sizes, lows, highs, self.unit, labels=labels)
+        ragged = None if self.ragged is None else self.ragged.take(keep)
+        return Values(running[self.offsets], self.sizes, lows, highs, self.unit, ragged=ragged)
 
 
 def _running(numbers: Ints) -> Ints:
@@ -397,7 +398,7 @@ def join_values(parts: list[Values]) -> Values:
         _joined_moments([part.expectation for part in parts if part.expectation is not None]),
         _chain([part.middles for part in parts if part.middles is not None]),
         _chain([part.chances for part in parts if part.chances is not None]),
-        _chain([part.labels for part in parts if part.labels is not None]),
+        Ragged.join([part.ragged for part in parts if part.ragged is not None]),
     )
 
 

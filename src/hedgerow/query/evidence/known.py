@@ -9,6 +9,7 @@ import numpy as np
 
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.evidence.groups import Ints, best, totals
+from hedgerow.query.evidence.ragged import float_sums
 from hedgerow.query.evidence.rows import Numbers, Selection, numbers_of
 from hedgerow.query.evidence.view import View
 from hedgerow.query.sql.question import Aggregate, Column
@@ -45,27 +46,33 @@ def known_estimate(view: View, aggregate: Aggregate, selection: Selection) -> Es
 
 def _count(counts: list[int]) -> Estimate:
     exact: Exact = [Fraction(number) for number in counts]
-    return _certain(exact, exact, Rounding.WHOLE)
+    return _certain(exact, Rounding.WHOLE)
 
 
 def _numeric(function: str, rows: _KnownRows, numbers: Numbers) -> Estimate:
     number = totals(rows, np.ones(len(rows.cell), dtype=np.int64))
     if numbers.is_rounded and function in ("min", "max"):
-        chosen = [None if code is None else numbers.value(code) for code in _ends(function, rows)]
-        return _certain(chosen, chosen, Rounding.NEAREST)
-    low = _aggregate(function, rows, numbers.lows, numbers.unit, number)
-    high = _aggregate(function, rows, numbers.highs, numbers.unit, number) if numbers.is_rounded else low
-    estimate = _certain(low, high, numbers.rounding(function))
-    if not numbers.slack or function in ("min", "max"):
-        return estimate
-    return replace(estimate, slack=[numbers.slack * (n if function == "sum" else 1) for n in number])
-
-
-def _aggregate(function: str, rows: _KnownRows, domain: Ints, unit: Fraction, number: list[int]) -> Exact:
+        ends = _ends(function, rows)
+        floats = numbers.floats_at(np.array([code or 0 for code in ends], dtype=np.int64)).floats.tolist()
+        chosen = [None if code is None else Fraction(number) for code, number in zip(ends, floats, strict=True)]
+        return _certain(chosen, Rounding.NEAREST)
+    estimate = _certain(_aggregate(function, rows, numbers, number), numbers.rounding(function))
     if function in ("min", "max"):
-        return [None if code is None else int(domain[code]) * unit for code in _ends(function, rows)]
-    sums = totals(rows, domain[rows.group])
-    return [(s * unit / n if function == "avg" else s * unit) if n else None for s, n in zip(sums, number, strict=True)]
+        return estimate
+    times = number if function == "sum" else [1] * rows.cells
+    slack, shake = ([each * n for n in times] if each else None for each in (numbers.slack, numbers.shake))
+    return replace(estimate, slack=slack, shake=shake)
+
+
+def _aggregate(function: str, rows: _KnownRows, numbers: Numbers, number: list[int]) -> Exact:
+    unit = numbers.unit
+    if function in ("min", "max"):
+        return [None if code is None else int(numbers.lows[code]) * unit for code in _ends(function, rows)]
+    if numbers.is_rounded:
+        sums = float_sums(numbers.floats_at(rows.group).floats, lambda digits: totals(rows, digits))
+    else:
+        sums = [s * unit for s in totals(rows, numbers.lows[rows.group])]
+    return [(s / n if function == "avg" else s) if n else None for s, n in zip(sums, number, strict=True)]
 
 
 def _ends(function: str, rows: _KnownRows) -> list[int | None]:
@@ -74,6 +81,6 @@ def _ends(function: str, rows: _KnownRows) -> list[int | None]:
     return best(choose, rows, np.ones(len(rows.cell), dtype=np.bool_), lambda codes: codes)
 
 
-def _certain(lower: Exact, upper: Exact, rounding: Rounding) -> Estimate:
-    nothing = [0.0] * len(lower)
-    return Estimate(lower, upper, nothing, nothing, [True] * len(lower), rounding, is_known=True)
+def _certain(exact: Exact, rounding: Rounding) -> Estimate:
+    nothing = [0.0] * len(exact)
+    return Estimate(exact, exact, nothing, nothing, [True] * len(exact), rounding, is_known=True)

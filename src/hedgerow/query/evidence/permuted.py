@@ -54,7 +54,7 @@ from hedgerow.query.sql.question import (
 if TYPE_CHECKING:
     from hedgerow.release import Release
 
-__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source", "WholeRelease", "estimate_from"]
+__all__ = ["ArrayEngine", "Plan", "RowPlan", "RowSource", "Source", "WholeRelease", "estimate_from", "with_rows"]
 
 _DIRECT = ("count", "sum", "avg", "min", "max")
 
@@ -134,9 +134,17 @@ class ArrayEngine:
             return result
         # Cells that are empty under every assignment are not listed, as SQL would not list them.
         count = Aggregate("count", None, "")
-        most = _answer(plan, count).upper
-        possible = np.array([number is None or number > 0 for number in most], dtype=np.bool_)
-        return result if possible.all() else result.take(np.flatnonzero(possible))
+        return with_rows(result, _answer(plan, count))
+
+
+def with_rows(result: Result, rows: Estimate) -> Result:
+    """The cells that may have a row, and whether each of them has one for sure, from how many rows they have."""
+    if not rows.is_bounded:
+        return result
+    sure = [number is None or number >= 1 for number in rows.lower]
+    result = result if all(sure) else replace(result, sure=sure)
+    possible = np.array([number is None or number > 0 for number in rows.upper], dtype=np.bool_)
+    return result if possible.all() else result.take(np.flatnonzero(possible))
 
 
 def _ratios(plan: Plan, bound: Bound, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
@@ -168,8 +176,8 @@ def estimate_from(evidence: Evidence, plan: Plan, item: Aggregate) -> Estimate:
     if numbers is None:
         found = AGGREGATES[item.function].estimate(evidence, Rounding.WHOLE, Fraction(0))
     else:
-        rounding, slack = numbers.rounding(item.function), numbers.slack
-        found = AGGREGATES[item.function].estimate(evidence, rounding, slack, item.fraction, numbers.domain)
+        rounding, room = numbers.rounding(item.function), numbers.shake if evidence.is_rounded else numbers.slack
+        found = AGGREGATES[item.function].estimate(evidence, rounding, room, item.fraction, numbers.domain)
     # Known and hidden parts that OR joins are bounded way by way, and these need not be best together.
     is_sharp = getattr(plan, "is_sharp", True)
     return found if is_sharp or found.reached is not None else replace(found, reached=list(found.exact))

@@ -55,9 +55,9 @@ def by_value(
     starts = np.flatnonzero(np.concatenate((np.ones(min(len(owner), 1), dtype=np.bool_), owner[1:] != owner[:-1])))
     runs = owner[starts]
     group, code = np.divmod(runs, width)
-    lows, highs, labels = ticks.at(inner) if ticks is not None else (inner, inner, None)
+    lows, highs, ragged = ticks.at(inner) if ticks is not None else (inner, inner, None)
     offsets, unit = np.append(starts, len(listed)), _ONE if ticks is None else ticks.unit
-    values = Values(offsets, np.diff(view.offsets)[group], lows, highs, unit, labels=labels)
+    values = Values(offsets, np.diff(view.offsets)[group], lows, highs, unit, ragged=ragged)
     entry, run = runs_of(hits.group, np.searchsorted(group, np.arange(len(view.offsets))))
     cell, cells = compact(hits.cell[entry] * width + code[run], hits.cells * width)
     old, keys = np.empty(cells, dtype=np.int64), np.empty(cells, dtype=np.int64)
@@ -101,8 +101,8 @@ def rows_by_cell(view: View, selection: Selection, hits: Hits, name: str, ticks:
     sizes = np.bincount(entry, minlength=len(hits.group))
     # One sort of (entry, code) in a single integer; the entry drops out again.
     ascending = np.sort(entry[present] * len(codes.domain) + codes.codes[rows[present]])
-    lows, highs, labels = ticks.at(ascending - np.repeat(np.arange(len(counts)), counts) * len(codes.domain))
-    return Values(offsets, sizes, lows, highs, ticks.unit, labels=labels)
+    lows, highs, ragged = ticks.at(ascending - np.repeat(np.arange(len(counts)), counts) * len(codes.domain))
+    return Values(offsets, sizes, lows, highs, ticks.unit, ragged=ragged)
 
 
 class HiddenKey:

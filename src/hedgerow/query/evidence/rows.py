@@ -20,6 +20,7 @@ from hedgerow.query.aggregates import AGGREGATES, Gives
 from hedgerow.query.answer import Rounding
 from hedgerow.query.evidence.events import Events
 from hedgerow.query.evidence.groups import Floats, Hits, Ints, Values
+from hedgerow.query.evidence.ragged import Ragged
 from hedgerow.query.evidence.tally import MANY, count_entries, count_marked
 from hedgerow.query.evidence.view import Codes, View
 from hedgerow.query.sql.question import NUMBERS, Kind
@@ -75,6 +76,13 @@ class Numbers:
             return as_fraction(float(self.grid.largest)) / 2**52
         return int(np.abs(self.lows).max(initial=0)) * self.unit / 2**52
 
+    @property
+    def shake(self) -> Fraction:
+        """Most that a database errs for each of the rounded values that it adds up."""
+        if not self.is_rounded:
+            return Fraction(0)
+        return int(np.abs(self.highs).max(initial=0) + np.abs(self.lows).max(initial=0)) * self.unit / 2**52
+
     def rounding(self, function: str) -> Rounding:
         """Say how bounds of an aggregate of this column become numbers."""
         gives = AGGREGATES[function].gives
@@ -87,25 +95,22 @@ class Numbers:
         is_published = gives is Gives.VALUE and self.kind is not Kind.DECIMAL and not self.is_rounded
         return Rounding.NEAREST if is_published else Rounding.OUTWARD
 
-    def value(self, code: int) -> Fraction:
-        """A rounded value as the float that was published."""
+    def floats_at(self, codes: Ints) -> Ragged:
+        """Rounded values as they were published, by their codes; missing ones are no numbers of their own."""
         assert self.domain is not None, "rounded values come with the list of them"
-        return Fraction(self.domain[int(self.labels(np.array([code]))[0])].as_py())
-
-    def labels(self, codes: Ints) -> Ints:
-        """The places of values in the domain, by their codes; missing values have none of their own."""
-        found: Ints = codes if self.places is None else np.append(self.places, 0)[codes]
-        return found
+        labels: Ints = codes if self.places is None else np.append(self.places, 0)[codes]
+        floats = np.asarray(self.domain.to_numpy(zero_copy_only=False), np.float64)
+        return Ragged(labels, np.append(floats, 0.0)[labels])
 
     def part(self, places: Ints) -> Numbers:
         """The values at some places, as those of a part."""
         lows = self.lows[places]
         return replace(self, lows=lows, highs=self.highs[places] if self.is_rounded else lows, places=places)
 
-    def at(self, codes: Ints) -> tuple[Ints, Ints, Ints | None]:
-        """Lows, highs and labels of the values with these codes."""
+    def at(self, codes: Ints) -> tuple[Ints, Ints, Ragged | None]:
+        """Lows, highs and rounded values themselves, by their codes."""
         lows = self.lows[codes]
-        return (lows, self.highs[codes], self.labels(codes)) if self.is_rounded else (lows, lows, None)
+        return (lows, self.highs[codes], self.floats_at(codes)) if self.is_rounded else (lows, lows, None)
 
 
 def numbers_of(view: View, name: str) -> Numbers:
@@ -180,16 +185,16 @@ def _sorted_codes(view: View, name: str) -> Ints:
 def _values(view: View, name: str, codes: Ints) -> Values:
     sizes = np.diff(view.offsets)
     numbers = numbers_of(view, name)
-    lows, highs, labels = _with_missing(numbers, codes)
-    return Values(view.offsets, sizes, lows, highs, numbers.unit, labels=labels)
+    lows, highs, ragged = _with_missing(numbers, codes)
+    return Values(view.offsets, sizes, lows, highs, numbers.unit, ragged=ragged)
 
 
-def _with_missing(numbers: Numbers, codes: Ints) -> tuple[Ints, Ints, Ints | None]:
-    """Lows, highs and labels; missing values never count in sums, but conditions on them can be counted."""
+def _with_missing(numbers: Numbers, codes: Ints) -> tuple[Ints, Ints, Ragged | None]:
+    """Lows, highs and floats; missing values never count in sums, but conditions on them can be counted."""
     lows = np.append(numbers.lows, 0)[codes]
     if not numbers.is_rounded:
         return lows, lows, None
-    return lows, np.append(numbers.highs, 0)[codes], numbers.labels(codes)
+    return lows, np.append(numbers.highs, 0)[codes], numbers.floats_at(codes)
 
 
 def values_at(view: View, name: str, rows: NDArray[np.bool_]) -> Values:
@@ -201,8 +206,8 @@ def values_at(view: View, name: str, rows: NDArray[np.bool_]) -> Values:
     owner, code = np.divmod(keys, width)
     counts = np.bincount(owner, minlength=len(view.offsets) - 1)
     offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
-    lows, highs, labels = _with_missing(numbers, code)
-    return Values(offsets, np.diff(view.offsets), lows, highs, numbers.unit, labels=labels)
+    lows, highs, ragged = _with_missing(numbers, code)
+    return Values(offsets, np.diff(view.offsets), lows, highs, numbers.unit, ragged=ragged)
 
 
 Mask = NDArray[np.bool_]

@@ -588,8 +588,9 @@ def _step(side: Expression, steps: int) -> Constant:
 def _check_form(column: Column, text: str) -> None:
     """Refuse a text that cannot be published there, though the original table may have held it."""
     if text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)):
-        forms = {"read": "without spaces around them", "trimmed": "without spaces around them, in Unicode's form NFC"}
-        form = forms.get(column.texts, "without spaces around them, in lower case and Unicode's form NFC")
+        trimmed = "without spaces around them, two blanks together and signs that nobody sees"
+        forms = {"read": "without spaces around them", "trimmed": f"{trimmed}, in Unicode's form NFC"}
+        form = forms.get(column.texts, f"{trimmed}, in lower case and Unicode's form NFC")
         raise QueryError(f"texts of '{column.name}' are published {form}; write the text like that")
 
 

@@ -324,7 +324,7 @@ def _is_certain(found: Answered, name: str, row: int) -> bool:
     estimate = column.estimate
     if estimate.lower[row] is None:
         return estimate.exact[row] or column.gaps[row] is False
-    has_slack = estimate.slack is not None and estimate.slack[row] != 0
+    has_slack = any(room is not None and room[row] != 0 for room in (estimate.slack, estimate.shake))
     is_one = estimate.lower[row] == estimate.upper[row]
     return estimate.exact[row] and is_one and not has_slack and not column.gaps[row]
 

@@ -18,6 +18,7 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.bind import compare_constant
+from hedgerow.query.sql.computing import DIVISOR
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import (
     ALWAYS,
@@ -51,11 +52,6 @@ Occurs = Callable[[Sequence[Predicate], Predicate], bool]
 """Whether there may be a row that satisfies some conditions, and with them the one under which there is no value."""
 Failure = tuple[tuple[Predicate, ...], Predicate]
 """Such conditions, and the one under which an expression has no value."""
-
-_ADVICE = (
-    "write x / NULLIF(y, 0), TRY_CAST(x AS INTEGER) or CASE WHEN x > 0 THEN ln(x) END, or leave the rows out by a "
-    "condition such as AND y <> 0"
-)
 
 
 @dataclass
@@ -197,9 +193,36 @@ def _division(top: Expression, divisor: Expression) -> Failure | None:
 def _refusal(node: Expression) -> QueryError:
     names = ", ".join(f"'{name}'" for name in sorted(columns_of(node)) if SLOT not in name)
     of_names = f" of {names}" if names else ""
-    if isinstance(node, Scalar):
-        return QueryError(f"an expression{of_names} has no finite value in rows that the question looks at; {_ADVICE}")
-    return QueryError(f"the question divides by zero in rows that it looks at, in an expression{of_names}; {_ADVICE}")
+    if not isinstance(node, Scalar):
+        operator = "/" if isinstance(node, Arithmetic) else "%"
+        return QueryError(
+            f"the question divides by zero in rows that it looks at, in an expression{of_names}; write "
+            f"x {operator} NULLIF(y, 0), or leave the rows out by a condition such as AND y <> 0"
+        )
+    has_texts = Kind.TEXT in map(kind_of, node.operands)
+    found = (_advice(part, has_texts) for part in sqlglot.parse_one(node.sql, read=QuestionSQL).walk())
+    ways = " and ".join(dict.fromkeys(way for way in found if way)) or "CASE WHEN ... THEN ... END"
+    return QueryError(
+        f"an expression{of_names} has no finite value in rows that the question looks at; write {ways}, or leave the "
+        "rows out by a condition"
+    )
+
+
+_DIVISIONS = {exp.Div: "/", exp.IntDiv: "//", exp.Mod: "%"}
+
+
+def _advice(node: Any, has_texts: bool) -> str:
+    """What to write in place of a part of an expression that may have no value."""
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+    if _is_total_node(node, has_texts) or name == DIVISOR:
+        return ""
+    if isinstance(node, exp.Cast):
+        return "" if isinstance(node.this, exp.Literal) else f"TRY_CAST(x AS {type_name(node)})"
+    if type(node) in _DIVISIONS:
+        return f"x {_DIVISIONS[type(node)]} NULLIF(y, 0)"
+    if name in ("strptime", "sqrt", "ln", "log", "log2", "log10"):
+        return "TRY_STRPTIME" if name == "strptime" else f"CASE WHEN x > 0 THEN {name}(x) END"
+    return f"CASE WHEN ... THEN {name}(...) END" if name else ""
 
 
 # Functions that have a value whatever they are given; every other one may fail.
@@ -246,7 +269,7 @@ def _compares_texts(node: Any) -> bool:
 def _is_total_node(node: Any, has_texts: bool) -> bool:
     if isinstance(node, exp.Neg):
         return isinstance(node.this, exp.Literal)
-    if isinstance(node, exp.IntDiv | exp.Mod | exp.Div):
+    if type(node) in _DIVISIONS:
         divisor = node.expression.unnest()
         return isinstance(divisor, exp.Literal) and not divisor.is_string and float(divisor.this) > 0
     if isinstance(node, exp.Cast) and not isinstance(node, exp.TryCast):

@@ -17,6 +17,8 @@ __all__ = ["Factor", "Formula", "read_formula"]
 
 _LONGEST = 20_000
 _EXAMPLE = "income ~ age + sex + age:sex"
+_SIDE = re.compile(r"""(?:^|(?<=~))((?:[^"'~]|"[^"]*"|'[^']*')*)(?=~|$)""")
+"""What stands between signs ~; in quotes they are part of a name or a text."""
 _TOKEN = re.compile(r'\s*(?:(?P<name>[^\W\d]\w*|"(?:[^"]|"")+")|(?P<number>\d+)|(?P<sign>[-+:*()~]))')
 
 
@@ -48,9 +50,10 @@ class Formula:
 
 def read_formula(text: str) -> Formula:
     """Read a formula. Raises QueryError for everything that is not understood."""
-    if not isinstance(text, str) or len(text) > _LONGEST or text.count("~") != 1:
+    sides = _SIDE.findall(text) if isinstance(text, str) and len(text) <= _LONGEST else []
+    if len(sides) != 2 or "~".join(sides) != text:
         raise QueryError(f"a formula has an outcome and terms with ~ between them, like: {_EXAMPLE}")
-    left, right = text.split("~")
+    left, right = sides
     outcome = _Reader(left)
     factor = outcome.factor()
     if not outcome.is_done or factor.is_level:

@@ -1,4 +1,4 @@
-"""One form a file: how a release is laid out in tables, what it can do, and its words."""
+"""Forms, one per file: how a release is laid out in tables, its capabilities, and its texts for the README."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quasi-identifiers as they are, sensitive values generalized to subdomains that are shuffled inside each group.
+"""Quasi-identifiers unchanged, sensitive values generalized to subdomains that are shuffled inside each group.
 
 Source     [Zhang 2008], sections 3.3.2 and 3.5
 Guarantee  inside a group every assignment of its subdomains to its rows is equally likely; the order of published rows,

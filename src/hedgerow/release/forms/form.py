@@ -1,4 +1,4 @@
-"""A form: how a release is laid out in tables. What differs between forms is stated here, once for each form.
+"""The class `Form`: how a release is laid out in tables, and every capability in which forms differ.
 
 Code elsewhere asks for a capability (`release.form.has_boxes`), never for a name. A form equals its name, as the
 members of a StrEnum do, so that tables keyed by names serve forms as well.
@@ -65,12 +65,12 @@ def join_tables(tables: Mapping[str, pa.Table], columns: PublishedColumns, group
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Form:
-    """What one form publishes, can do and says.
+    """The tables, capabilities and texts of one form.
 
     `done` and the lines of `files` are sentences of the bundle's README, with {sensitive}, {columns}, {rows},
     {suppressed}, {groups} and {group} to fill in; a file is listed where the release has its table. `unverifiable` is
-    what has to be believed, for no byte can show it; `presence` is what is not promised about being in the table.
-    `known_columns` says how columns that are not sensitive are published.
+    what has to be trusted because the published bytes cannot show it; `presence` is what is not promised about being
+    in the table. `known_columns` says how columns that are not sensitive are published.
     """
 
     name: str
@@ -126,12 +126,12 @@ class Form:
 
     @property
     def places_people(self) -> bool:
-        """Somebody's quasi-identifiers tell which groups the person may be in, and what values these list."""
+        """A person's quasi-identifiers determine which groups the person may be in, and these list their values."""
         return self.lists_values and not self.columns_apart
 
     @property
     def is_permutation(self) -> bool:
-        """The table as it was but for the order of sensitive values inside a group: plain SQL over rows and `help`."""
+        """Only the order of sensitive values inside groups was changed: plain SQL over rows and `help` gives bounds."""
         return self.lists_true_values and self.keeps_rows
 
     def __str__(self) -> str:

@@ -1,13 +1,13 @@
-"""Quasi-identifiers blurred until the rows of a group look alike, sensitive values as they are.
+"""Quasi-identifiers generalized until the rows of a group are equal, sensitive values unchanged.
 
 Source     k-anonymity by local recoding [LeFevre 2006] and by hierarchies [Samarati 2001]
-Guarantee  the rows of a group cannot be told apart by their quasi-identifiers, and every true value lies in its box;
+Guarantee  the rows of a group have equal quasi-identifiers, and every true value lies in its box;
            the order of the rows, the group numbers and the order inside a group are independent of the input's order
 Cost       O(n) per column
 
 A quasi-identifier `x` is published as a readable label `x` and in a form that SQL can use: numbers, dates and truth
 values as the ends `x_low` and `x_high` of an interval, texts as `x_set`, the number of a set that the table `sets`
-lists. `x_missing` is there where the column has gaps, and tells whether some of the group's values are missing.
+lists. `x_missing` exists if the column has missing values, and says whether the group has some.
 
 Inside a group the sensitive values are shuffled against the plain columns, as in the form separated.
 """

@@ -1,12 +1,12 @@
-"""Quasi-identifiers as they are, sensitive values shuffled inside each group.
+"""Quasi-identifiers unchanged, sensitive values shuffled inside each group.
 
 Source     [Zhang 2008], section 2.4
 Guarantee  inside a group every assignment of its sensitive values to its rows is equally likely; the order of the
            published rows, the group numbers and the order inside a group are independent of the input's order
 Cost       O(n) time; row numbers and codes of the sensitive column beyond the table
 
-Rows are published group after group. Group numbers are a secret relabelling, so the order says nothing, and whoever
-reads the release may rely on groups being contiguous.
+Rows are ordered by group. Group numbers are a secret relabelling, so the order reveals nothing, and readers may rely on
+groups being contiguous.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows with some columns replaced by chance: retention, additive noise, group means. Baselines, in random order.
+"""Rows with some columns replaced at random: retention, additive noise, group means. Baselines, in random order.
 
 Source     randomized response [Warner 1965] and additive noise, as compared with in [Li 2008] and [Xue 2011]
-Guarantee  the order of the rows is random; what a replaced value tells about the true one is the method's business
+Guarantee  the order of the rows is random; what a replaced value reveals about the true one depends on the method
 Cost       O(n) per column
 
 An answer over such a release is an estimate without a bound. For a column under retention COUNT is estimated without
@@ -65,7 +65,7 @@ def inverted_count(observed: float, selected: float, *, p: Fraction, share: Frac
     `observed` of them do as published; `share` of the domain satisfies the condition.
     """
     if p == 0:
-        raise QueryError("nothing was retained, so the published values tell nothing about the true ones")
+        raise QueryError("nothing was retained, so the published values reveal nothing about the true ones")
     return float((observed - float((1 - p) * share) * selected) / float(p))
 
 

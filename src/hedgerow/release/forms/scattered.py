@@ -1,13 +1,13 @@
-"""Every column shuffled on its own inside its group, open columns in one table and sensitive ones in another.
+"""Every column shuffled separately inside its group, open columns in one table and sensitive ones in another.
 
 Source     [Li 2015], definition 1 (PQT and PST)
 Guarantee  inside a group every combination of its values is equally likely, for each column independently; the order of
            the published rows and the group numbers are independent of the input's order
 Cost       O(n) time a column; row numbers beyond the table
 
-What scattering buys over separating is that a combination of quasi-identifiers is not shown to exist: of N rows, n_1 of
-which have one value and n_2 another, the pair occurs with the probability of a hypergeometric intersection. Plain
-columns are shuffled as well: left in place they would tie the others together.
+Unlike the form separated, this one does not show which combinations of quasi-identifiers exist: of N rows, n_1 of which
+have one value and n_2 another, the pair occurs with the probability of a hypergeometric intersection. Plain columns are
+shuffled as well: in place they would link the other columns.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ Guarantee  inside a group every assignment of its sensitive values to its rows i
            published rows, the group numbers and the order inside a group are independent of the input's order
 Cost       O(n) time; row numbers beyond the table
 
-Several sensitive columns stay together, a person's values in one row of the sensitive table, or are shuffled apart,
-which hides how they go together inside a group, too.
+Several sensitive columns stay together, a person's values in one row of the sensitive table, or are shuffled
+separately, which also hides how they are combined inside a group.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def window_for(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Fr
 
 @np.errstate(over="ignore")  # a range beyond the largest float is infinite, and compared as such
 def _is_wide(positions: Positions, counts: NDArray[np.int64], window: int, k: int, e: float) -> bool:
-    """Tell whether every window holds k distinct values over a range of at least e."""
+    """Return whether every window holds k distinct values over a range of at least e."""
     ends = np.cumsum(counts)
     rows = int(ends[-1])
     # Of the windows that begin with a value the first reaches least far: it is the one around that rank.

@@ -8,7 +8,7 @@ import pytest
 
 from hedgerow.errors import Infeasible
 from hedgerow.exact import as_fraction
-from hedgerow.partition.walk.kept import Settings, plan_column
+from hedgerow.partition.walk.plan import WalkSettings, plan_column
 from hedgerow.query.sql.property_text import parse_property
 from hedgerow.randomness import seeded_keys
 from hedgerow.schema import Domain
@@ -17,7 +17,7 @@ from hedgerow.table.encode import encode
 
 def _plan(values, *texts, declared=None, share=0.1, segment=4, whole=True):
     given = [p for text in texts for p in parse_property(text)]
-    settings = Settings(share, segment, "runs", whole)
+    settings = WalkSettings(share, segment, "runs", whole)
     return plan_column(
         "x", encode(pa.array(values)), declared or Domain.numeric(), given, settings, keys=seeded_keys(1)
     )

@@ -1,4 +1,4 @@
-"""What will be kept of a column: its grid, its segments, the sampled localities and the given properties.
+"""The plan of a column: its grid, its segments, the sampled localities and the given properties that will be kept.
 
 Source     [Xue 2011], sections 3 and 4
 Guarantee  every property that is planned holds for the column as it is
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Settings:
+class WalkSettings:
     """How a column is to be cut and what of it is to be kept."""
 
     share: float
@@ -63,7 +63,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class ColumnPlan:
     """The plan of one column. `rows` are the rows that have a value; `found` counts localities before sampling."""
 
     column: str
@@ -87,8 +87,8 @@ class Kept:
 
 
 def plan_column(
-    name: str, encoded: Encoded, declared: Domain, given: Sequence[Property], settings: Settings, *, keys: Keys
-) -> Kept:
+    name: str, encoded: Encoded, declared: Domain, given: Sequence[Property], settings: WalkSettings, *, keys: Keys
+) -> ColumnPlan:
     """Plan a column of numbers; raises where a given property cannot be kept or the column has no room."""
     grid = grid_of(name, encoded.domain, declared, whole=settings.whole)
     rows = np.flatnonzero(encoded.codes < len(encoded.domain))
@@ -111,7 +111,7 @@ def plan_column(
     found = localities(sided.values, sided.offsets)
     relations = tuple(_in_ticks(p, grid, sided, low, settings.layout) for p in given if isinstance(p, Relation))
     chosen = sample(found, settings.share, keys=keys)
-    return Kept(name, grid, sided, chosen, relations, tuple(given), rows, len(found))
+    return ColumnPlan(name, grid, sided, chosen, relations, tuple(given), rows, len(found))
 
 
 def _bounds(grid: Grid, declared: Domain) -> tuple[int, int]:
@@ -147,7 +147,7 @@ def _on_their_sides(
 
 
 def _cut(
-    distinct: NDArray[np.int64], codes: NDArray[np.int32], low: int, high: int, settings: Settings, keys: Keys
+    distinct: NDArray[np.int64], codes: NDArray[np.int32], low: int, high: int, settings: WalkSettings, keys: Keys
 ) -> Segments:
     if settings.layout == "runs":
         return runs(distinct, codes, segment=settings.segment, low=low, high=high)
@@ -178,7 +178,7 @@ def _first_above(grid: Grid, threshold: Threshold) -> int:
 
 
 def _in_ticks(relation: Relation, grid: Grid, segments: Segments, low: int, layout: str) -> TickRelation:
-    """Translate a relation; raises where it does not hold, or speaks of values that are not there."""
+    """Translate a relation; raises if it does not hold, or names values that do not occur."""
     if layout != "runs":
         raise ParameterError("Relations between values need layout='runs': elsewhere a value becomes many.")
     if relation.positive and grid.origin + low * grid.unit <= 0:

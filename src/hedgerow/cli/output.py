@@ -1,4 +1,4 @@
-"""What every verb does alike: --quiet, --json [FILE], and places to write that are tried before any work begins."""
+"""Options of every command: --quiet, --json [FILE], and output paths that are checked before any work begins."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def attach_json_files(words: list[str]) -> list[str]:
     return found
 
 
-def add_habits(command: click.Command) -> None:
+def add_output_options(command: click.Command) -> None:
     """Give a verb, and each verb below it, the options --json and --quiet."""
     for inner in command.commands.values() if isinstance(command, click.Group) else [command]:
         if any(parameter.name == "quiet" for parameter in inner.params):
             continue
         text = "Print the result as JSON and nothing else; with a FILE (.json), write it there."
         inner.params.append(click.Option(["--json"], type=_Json(ending=".json"), metavar="[FILE]", help=text))
-        text = "Print nothing but errors, and what --json asks for; the exit code tells the outcome."
+        text = "Print nothing but errors, and what --json asks for; the exit code gives the outcome."
         inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
         inner.callback = _run(inner.callback)
 
@@ -129,7 +129,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _is_ledger(place: Path) -> bool:
-    """Tell whether a file is somebody's record of releases: its key cannot be had again."""
+    """Return whether a file is somebody's record of releases: its key cannot be had again."""
     return place.is_file() and Path(f"{place}.rows").is_dir()
 
 

@@ -251,7 +251,7 @@ def test_places_are_tried_before_any_work(folder, name, monkeypatch):
 
 def test_every_place_that_is_written_is_tried():
     """An option that names something to write has the type that tries it."""
-    from hedgerow.cli.habits import Output
+    from hedgerow.cli.output import Output
 
     writing = {"out", "figure", "csv", "sqlite", "excel", "stata", "spss", "recipe_file", "answers", "json", "folder"}
     for words, command in verbs():
