@@ -64,6 +64,8 @@ def judge(answer: hg.GraphAnswer, truths: list, *, tight: bool, whole: bool) -> 
     if not found:
         assert answer.lower is None
         return
+    # A graph in which nothing is selected has no answer, which is another one than that of the others.
+    assert not answer.exact or (len(found) == len(truths) and len(set(found)) == 1)
     if isinstance(found[0], str):
         assert answer.lower <= min(found)
         assert max(found) <= answer.upper

@@ -28,7 +28,7 @@ class GraphAnswer:
     that into account, if it was asked for. `exact` says that every assignment gives the same answer; bounds that are no
     whole numbers are rounded outwards all the same. `kind` counts the sides with conditions on entities: 0, 1 or 2.
     SQL's NULL is None in all numbers; if some assignments select nothing, the numbers are about those that select
-    something.
+    something, and not exact.
     """
 
     lower: Any
@@ -61,7 +61,8 @@ class GraphAnswer:
 class GraphBounds:
     """Bounds in units of `unit`, which kind of number they are, and for how many sides entities were asked about.
 
-    `is_reached` says that it is proved that some assignment reaches each bound.
+    `is_reached` says that it is proved that some assignment reaches each bound; `may_be_empty` that some assignment may
+    leave nothing to aggregate, which is NULL, and so no answer that all of them have.
     """
 
     extent: Extent
@@ -71,6 +72,7 @@ class GraphBounds:
     domain: pa.Array | None = None
     is_ratio: bool = False
     is_reached: bool = False
+    may_be_empty: bool = False
 
     @functools.cached_property
     def bounds(self) -> tuple[Fraction, Fraction] | None:
@@ -95,6 +97,11 @@ class GraphBounds:
         return None if self.extent.variance is None else math.sqrt(self.extent.variance) * float(self.unit)
 
     @property
+    def is_exact(self) -> bool:
+        """Tell whether every assignment gives the same answer."""
+        return self.bounds is None or (self.bounds[0] == self.bounds[1] and not self.may_be_empty)
+
+    @property
     def answer(self) -> GraphAnswer:
         """The same as numbers to show."""
         if self.bounds is None:
@@ -108,7 +115,7 @@ class GraphBounds:
             answers = self.estimate().answers[0]
             ends, expected = (answers.lower, answers.upper), answers.expected
         ratio = self.is_ratio and lower != upper
-        return GraphAnswer(*ends, expected, lower == upper, self.kind, self.std, is_ratio=ratio)
+        return GraphAnswer(*ends, expected, self.is_exact, self.kind, self.std, is_ratio=ratio)
 
     def estimate(self) -> Estimate:
         """The same for one row of a table; the middle of the bounds stands in where there is no mean."""
@@ -117,7 +124,7 @@ class GraphBounds:
         lower, upper = self.bounds
         middle = float((lower + upper) / 2) if self.expected is None else self.expected
         std = math.nan if self.std is None else self.std
-        return _column([lower], [upper], [middle], [std], [lower == upper], self, [self.is_reached])
+        return _column([lower], [upper], [middle], [std], [self.is_exact], self, [self.is_reached])
 
 
 def _column(

@@ -131,27 +131,29 @@ class _Engine:
     def result(self) -> Result:
         """Every row of GROUP BY, or the only one."""
         bound = self.question.bound
-        cells = list(self._cells()) if bound.groups else [_GraphCell()]
+        cells, sure = list(self._cells()) if bound.groups else [_GraphCell()], [True]
         found = {
             name: [self.bounds_of(item, cell) for cell in cells] for name, item in self.question.aggregates.items()
         }
         if bound.groups:
-            kept = [row for row, cell in enumerate(cells) if self._may_exist(cell)]
-            cells = [cells[row] for row in kept]
+            rows = [self._rows_of(cell) for cell in cells]
+            kept = [row for row, number in enumerate(rows) if number.upper]
+            cells, sure = [cells[row] for row in kept], [bool(rows[row].lower) for row in kept]
             found = {name: [column[row] for row in kept] for name, column in found.items()}
         kinds = {column.name: self._values(column.name).type for column in bound.groups}
         keys = {
             key.alias: pa.array([cell.values[key.column.name] for cell in cells], kinds[key.column.name])  # type: ignore[union-attr]
             for key in bound.keys
         }
-        return Result(keys, {name: stack_bounds(column) for name, column in found.items()}, len(cells))
+        estimates = {name: stack_bounds(column) for name, column in found.items()}
+        return Result(keys, estimates, len(cells), None if all(sure) else sure)
 
-    def _may_exist(self, cell: _GraphCell) -> bool:
-        """Whether some assignment has a row of this cell."""
+    def _rows_of(self, cell: _GraphCell) -> Extent:
+        """How many rows the assignments have of this cell."""
         first = next(iter(self.question.aggregates.values()))
         wheres, edges = first.wheres, first.edges
         end = next(iter(ENDS[self.question.source]))
-        return bool(self.bounds_of(GraphAggregate("count", "*", end, wheres, edges), cell).extent.upper)
+        return self.bounds_of(GraphAggregate("count", "*", end, wheres, edges), cell).extent
 
     def _cells(self) -> Iterator[_GraphCell]:
         """Combine the values of keys: those of one end that occur together, with those of other ends."""
@@ -210,7 +212,14 @@ class _Engine:
         )
 
     def bounds_of(self, item: GraphAggregate, cell: _GraphCell) -> GraphBounds:
-        """Answer one aggregate in one cell."""
+        """Answer one aggregate in one cell; one number is exact if no assignment leaves nothing to aggregate."""
+        found = self._bounds_of(item, cell)
+        if item.function == "count" or found.bounds is None or found.bounds[0] != found.bounds[1]:
+            return found
+        number = replace(item, function="count", argument="degree" if item.argument == "links" else item.argument)
+        return replace(found, may_be_empty=not self._bounds_of(number, cell).extent.lower)
+
+    def _bounds_of(self, item: GraphAggregate, cell: _GraphCell) -> GraphBounds:
         asked = {**item.wheres}
         if item.argument == "links":
             asked["left" if item.end == "right" else "right"] = item.far
