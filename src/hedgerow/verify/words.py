@@ -87,6 +87,7 @@ _FORMER = {
     "how often each value occurs; knows": "how often each value occurs, and looks at one published value, not at those "
     "of others; knows",
     "partition='one' was found to tell nothing beyond what is promised.": MEASURED["personal"].instead,
+    "A hierarchy of one level with equal shares tells nothing beyond the target.": MEASURED["target"].instead,
 }
 """What releases said before, and the same as it is said now: an older release keeps its promise and its words."""
 
