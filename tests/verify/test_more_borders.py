@@ -139,3 +139,11 @@ def test_words_of_what_a_graph_may_have(more, said, unsaid):
         assert part in words
     for part in unsaid:
         assert part not in words
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.4", "2.6"])
+def test_dictionaries_of_every_version_of_parquet_are_read(version):
+    """The first one numbers the coding of their pages otherwise."""
+    sink = io.BytesIO()
+    pq.write_table(pa.table({"t": ["a", "b", "a"]}), sink, store_schema=False, version=version)
+    assert read_parquet("x", sink.getvalue(), rows=3)["t"].to_pylist() == ["a", "b", "a"]
