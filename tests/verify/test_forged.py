@@ -261,6 +261,24 @@ def test_a_page_for_people_promises_what_the_manifest_does(diverse, tmp_path, fo
     assert "README.md" in _refused(diverse, tmp_path)
 
 
+@pytest.mark.parametrize("hidden", ["<!-- {} -->", "<details><summary>More</summary>\n\n{}</details>", "<?x {}?>"])
+def test_the_promise_is_not_hidden_by_html(diverse, tmp_path, hidden):
+    """In Markdown a comment or an element can hide the true promise below a sentence of the sender's."""
+    before, after = hidden.split("{}")
+    page = diverse.texts["README.md"]
+    start, end = page.index("**What is promised.**"), page.index("## What is in this folder")
+    diverse.texts |= pages(f"{page[:start]}Nobody learns anything.\n\n{before}{page[start:end]}## {after}{page[end:]}")
+    assert "HTML before the promise" in _refused(diverse, tmp_path)
+
+
+def test_names_that_look_like_html_are_no_html(tmp_path):
+    """A column may be called like a comment, with a backtick in its name: README.md shows it as text."""
+    table = {"a `<!-- x": [1, 2, 3, 4], "s": list("xyxy")}
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["a `<!-- x"], sensitive="s"), seed=1)
+    release.save(tmp_path / "out", allow_insecure=True)
+    hr.open(tmp_path / "out").verify()
+
+
 @pytest.mark.parametrize("more", ["<script>alert(1)</script>", "<p>Nobody learns anything.</p>"])
 def test_a_page_for_a_browser_is_the_page_for_people(diverse, tmp_path, more):
     """Nothing but README.md, written as HTML: no script, no picture from elsewhere, no other promise."""

@@ -158,4 +158,5 @@ def _words(release: Release) -> dict[str, str | int]:
 
 
 def _list_text(names: tuple[str, ...]) -> str:
-    return ", ".join(f"`{name}`" for name in names)
+    """Names between backticks, so that they are no Markdown; a backtick of their own would end that."""
+    return ", ".join("`" + name.replace("`", "'") + "`" for name in names)

@@ -7,6 +7,7 @@ a criterion; it sees the release without its words, and what it says must follow
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -135,11 +136,18 @@ def page_words(guarantee: Guarantee) -> str:
     return _PAGE.format(promise=guarantee.promise, adversary=guarantee.adversary, not_promised=missing)
 
 
+_CODE = re.compile(r"`[^`]*`")
+_HTML = re.compile(r"<[!?/a-zA-Z]")
+"""What begins a comment or an element in Markdown; between backticks it is text."""
+
+
 def check_pages(pages: Mapping[str, str], guarantee: Guarantee) -> None:
     """Raise BrokenPromise unless README.md promises what the manifest does, once, and index.html says the same."""
-    text = pages.get("README.md", "")
-    if pages and (text.count(page_words(guarantee)) != 1 or text.count("**What is promised.**") != 1):
+    text, words = pages.get("README.md", ""), page_words(guarantee)
+    if pages and (text.count(words) != 1 or text.count("**What is promised.**") != 1):
         raise BrokenPromise("README.md does not promise what the manifest does, and nothing else.")
+    if _HTML.search(_CODE.sub("", text.split(words, 1)[0])):
+        raise BrokenPromise("README.md has HTML before the promise, which could hide it.")
     if "index.html" in pages and pages["index.html"] != page(text):
         raise BrokenPromise("index.html is not README.md as a page for a browser.")
 
