@@ -310,6 +310,9 @@ def test_json_and_csv(piped, bundle):
     assert pay["lower"] <= pay["expected"] <= pay["upper"]
     assert pay["exact"] is False
     assert [row["n"]["exact"] for row in second["rows"]] == [True, True]
+    assert (second["sure"], second["picked"]) == ([True, True], False)
+    asked = "SELECT gender, avg(income) AS pay FROM release GROUP BY gender ORDER BY pay LIMIT 1"
+    assert json.loads(piped(asked, options=["--json"])[1])["picked"] is True
     _, output, _ = piped("SELECT gender, count(*) AS n FROM release GROUP BY gender ORDER BY 1", options=["--csv"])
     rows = list(csv.DictReader(io.StringIO(output)))
     assert [row["n"] for row in rows] == [row["n_lower"] for row in rows] == [row["n_upper"] for row in rows]

@@ -124,8 +124,10 @@ def _bar(span: Span, scale: _Scale, strokes: Strokes) -> str:
 
 
 def put_answers(result: AnswerTable) -> None:
-    """Hand answers over as JSON, one object on one line: a list of rows; NULL is null, dates are texts."""
-    put_json(lambda: {"rows": list(result), "std": MEANING}, indent=None)
+    """Hand answers over as JSON, one object on one line: rows, and what is said below them; NULL is null."""
+    put_json(
+        lambda: {"rows": list(result), "sure": result.sure, "picked": result.is_picked, "std": MEANING}, indent=None
+    )
 
 
 def print_csv(result: AnswerTable) -> None:

@@ -60,12 +60,12 @@ class AnswerTable:
 
     @property
     def sure(self) -> list[bool]:
-        """Tell of each row whether every table has it that the release allows: some group may have no row at all."""
+        """For each row, whether the true result surely has it; a group that may be empty may be missing there."""
         return [True] * len(self) if self._result.sure is None else list(self._result.sure)
 
     @property
     def is_picked(self) -> bool:
-        """Tell whether HAVING, LIMIT or OFFSET chose rows by expected answers, so that the truth may have others."""
+        """Whether HAVING, LIMIT or OFFSET chose rows by expected answers; the true result may then have other rows."""
         return self._result.is_picked
 
     def to_arrow(self) -> pa.Table:
