@@ -26,6 +26,13 @@ def release():
     return release_of(columns, [0, 0, 0], sensitive="salary")
 
 
+def test_a_list_of_columns_says_how_many_it_leaves_out():
+    """Of a table with very many columns a refusal names twenty."""
+    columns = {f"c{number:02}": [1, 2] for number in range(30)}
+    with pytest.raises(QueryError, match=r'"c19" and 10 more$'):
+        ask(release_of(columns, [0, 0], sensitive="c29"), "SELECT count(*) FROM release WHERE xyz = 1")
+
+
 def test_unknown_columns_are_met_with_close_names(release):
     """A misspelt name gets the right one back, in quotes that work."""
     with pytest.raises(QueryError, match="no column 'educaton'; did you mean \"education\""):

@@ -80,6 +80,8 @@ _COMPARE: dict[str, Any] = {
     ">=": operators.ge,
 }
 _WHOLE_DIGITS = 19
+_LISTED = 20
+"""Columns that a refusal names."""
 _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -105,8 +107,10 @@ class Binder:
         close += [
             name for name in lowered.values() if len(text) > 1 and text.lower() in name.lower() and name not in close
         ]
-        names = ", ".join('"' + name.replace('"', '""') + '"' for name in close[:3] or list(lowered.values())[:20])
-        return f"did you mean {names}?" if close else f"the columns are {names}"
+        names = ", ".join('"' + name.replace('"', '""') + '"' for name in close[:3] or list(lowered.values())[:_LISTED])
+        more = len(lowered) - _LISTED
+        others = f" and {more:,} more" if more > 0 else ""
+        return f"did you mean {names}?" if close else f"the columns are {names}{others}"
 
     def predicate(self, node: Predicate) -> Predicate:
         """Bind a predicate and all below it."""
