@@ -39,10 +39,10 @@ def range_in_intervals(low: pa.Array, high: pa.Array, function: Function) -> Ran
     found = _numbers(function(values))
     if found is None:
         return None
-    numbers, present = found
+    present = found.sure
     start, end = first - least, last - least
-    ends = [_extreme(np.minimum, np.where(present, numbers, np.inf), start, end)]
-    ends += [_extreme(np.maximum, np.where(present, numbers, -np.inf), start, end)]
+    ends = [_extreme(np.minimum, np.where(present, found.low, np.inf), start, end)]
+    ends += [_extreme(np.maximum, np.where(present, found.high, -np.inf), start, end)]
     before = np.concatenate(([0], np.cumsum(present)))
     number = before[end + 1] - before[start]
     return _range(ends[0], ends[1], number == end - start + 1, number > 0)
@@ -53,10 +53,10 @@ def range_in_sets(values: pa.Array, sets: Ints, number: int, function: Function)
     found = _numbers(function(values))
     if found is None:
         return None
-    numbers, present = found
+    present = found.sure
     low, high = np.full(number, np.inf), np.full(number, -np.inf)
-    np.minimum.at(low, sets[present], numbers[present])
-    np.maximum.at(high, sets[present], numbers[present])
+    np.minimum.at(low, sets[present], found.low[present])
+    np.maximum.at(high, sets[present], found.high[present])
     some, every = np.bincount(sets[present], minlength=number), np.bincount(sets, minlength=number)
     return _range(low, high, some == every, some > 0)
 
@@ -64,22 +64,20 @@ def range_in_sets(values: pa.Array, sets: Ints, number: int, function: Function)
 def with_gaps(ranges: Range, gaps: Mask, filled: Mask, of_nothing: pa.Array) -> Range:
     """Let values be missing in some boxes, and all of them where a box is not filled."""
     found = _numbers(of_nothing)
-    is_number = found is not None and bool(found[1][0])
-    number = found[0][0] if found is not None and is_number else 0.0
-    same = np.full(len(gaps), number)
-    there = np.full(len(gaps), is_number)
-    missing = Range(same, same, there, there)
+    if found is None:
+        nothing = np.zeros(1)
+        found = Range(nothing, nothing, nothing > 0, nothing > 0)
+    missing = found.take(np.zeros(len(gaps), dtype=np.int64))
     return missing.where(~filled, ranges.where(~gaps, ranges.hull(missing)))
 
 
-def _numbers(found: pa.Array) -> tuple[Floats, Mask] | None:
+def _numbers(found: pa.Array) -> Range | None:
     kind = found.type
     if not is_numeric(kind):
         return None
     if pa.types.is_integer(kind) and (pc.max(pc.abs(found)).as_py() or 0) >= 2**53:
         return None
-    known = Range.of(found)
-    return known.low, known.sure
+    return Range.of(found)
 
 
 def _range(low: Floats, high: Floats, sure: Mask, possible: Mask) -> Range:

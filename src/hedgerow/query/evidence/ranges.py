@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from hedgerow.arrays import is_numeric
@@ -70,12 +71,17 @@ class Range:
 
     @staticmethod
     def of(array: pa.Array) -> Range:
-        """Known numbers."""
+        """Known numbers; decimals and large whole numbers lie between the floats around them."""
         present = array.is_valid().to_numpy(zero_copy_only=False)
         numbers = floats_of(array).fill_null(0.0).to_numpy(zero_copy_only=False)
+        held = np.abs(numbers) < 2.0**53
         if pa.types.is_floating(array.type):
-            return Range(numbers, numbers, present, present)
-        return Range(_outward(numbers, -np.inf, whole=True), _outward(numbers, np.inf, whole=True), present, present)
+            held = np.ones(len(numbers), dtype=np.bool_)
+        elif pa.types.is_decimal(array.type):  # 561.95 behind twelve more digits is a whole number as a float
+            is_whole = pc.match_substring_regex(pc.cast(array, pa.string()), r"^-?\d+(\.0*)?$")
+            held &= is_whole.fill_null(True).to_numpy(zero_copy_only=False)
+        low, high = (np.where(held, numbers, np.nextafter(numbers, end)) for end in (-np.inf, np.inf))
+        return Range(low, high, present, present)
 
     def take(self, rows: Ints) -> Range:
         """Some of the ranges."""
