@@ -44,7 +44,7 @@ def _read(value: Any, policy: str) -> Any:
         read = " ".join(unicodedata.normalize("NFC", seen).split())
         return read.casefold() if policy == "folded" else read
     if isinstance(value, float):
-        return "no number" if value != value else Fraction(value)
+        return "no number" if value != value else Fraction(repr(value))  # a float stands for the decimal that it prints
     return (value - date(1970, 1, 1)).days if type(value) is date else value
 
 
