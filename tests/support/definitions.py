@@ -73,7 +73,7 @@ def _groupwise(forgery: Forgery, parameters: dict[str, Any]) -> bool:
     if parameters["k"] < 2:
         return False
     for column in _columns(forgery):
-        groups = _groups(forgery, column)
+        groups = _groups(forgery, column, days=False)  # trees list dates as they are
         overall = Counter(value for group in groups for value in group)
         for group in groups:
             if len(group) < parameters["k"] or not _is_diverse(Counter(group), len(group), parameters):

@@ -200,12 +200,11 @@ class Estimate:
             # What is computed from sums of floats has room for what databases round.
             is_exact = upper - lower <= abs(middle) * _ALIKE
             return Answer(low, high, mean, 0.0, is_exact, reached=is_exact)
-        if math.isnan(self.expected[cell]):
-            return Answer(low, high, None, None, False, reached=self.reached is None or self.reached[cell])
-        # Rounding of the mean must not carry it out of its own bounds.
-        expected = min(max(self.expected[cell], float(low)), float(high))
         reached = self.reached is None or self.reached[cell]
-        return Answer(low, high, expected, _number(self.std[cell]), False, reached=reached)
+        # Rounding of the mean must not carry it out of its own bounds.
+        expected = _number(min(max(self.expected[cell], float(low)), float(high)))
+        std = None if expected is None else _number(self.std[cell])
+        return Answer(low, high, expected, std, False, reached=reached)
 
     def _round(self, lower: Fraction, upper: Fraction) -> tuple[Number, Number]:
         if self.rounding is Rounding.WHOLE:
@@ -274,8 +273,8 @@ class Estimate:
 
 
 def _number(number: Any) -> Any:
-    """What is not a number is NULL; estimates of texts and dates are such values."""
-    return None if isinstance(number, float) and math.isnan(number) else number
+    """What is not a number, or beyond the largest float, is NULL; estimates of texts and dates are such values."""
+    return None if isinstance(number, float) and not math.isfinite(number) else number
 
 
 def _has_dates(moments: pa.Array) -> bool:

@@ -56,6 +56,7 @@ __all__ = [
     "divide",
     "draws_of",
     "ends_of_known",
+    "in_units",
     "is_known",
     "is_plain",
     "least_value",
@@ -324,12 +325,12 @@ class Aggregator:
             numbers = evidence.added(lambda hits, _: totals(hits, hits.upper)) if is_total else [1] * evidence.cells
             widths = [room * number for number in numbers]
         # Thousands of products with one take as long as all the rest.
-        in_units: Callable[..., Fraction] = Fraction if unit == 1 else unit.__mul__
+        of_ticks: Callable[..., Fraction] = Fraction if unit == 1 else unit.__mul__
         found = Estimate(
-            [None if tick is None else in_units(tick) for tick in interval.lower],
-            [None if tick is None else in_units(tick) for tick in interval.upper],
-            _scale(spread.mean, unit).tolist(),
-            _scale(spread.std, unit).tolist(),
+            [None if tick is None else of_ticks(tick) for tick in interval.lower],
+            [None if tick is None else of_ticks(tick) for tick in interval.upper],
+            in_units(spread.mean, unit).tolist(),
+            in_units(spread.std, unit).tolist(),
             interval.exact,
             rounding,
             None if evidence.is_rounded else widths,
@@ -351,7 +352,7 @@ def _from_places(interval: Interval, spread: Spread, domain: pa.Array | None) ->
 
 
 def _scaled_spread(spread: Spread, unit: Fraction) -> Spread:
-    return Spread(_scale(spread.mean, unit), _scale(spread.std, unit))
+    return Spread(in_units(spread.mean, unit), in_units(spread.std, unit))
 
 
 def _unit(gives: Gives, unit: Fraction) -> Fraction:
@@ -360,8 +361,10 @@ def _unit(gives: Gives, unit: Fraction) -> Fraction:
     return unit**2 if gives in (Gives.SQUARE, Gives.ROOT) else unit
 
 
-def _scale(numbers: Floats, unit: Fraction) -> Floats:
-    return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
+def in_units(numbers: Floats, unit: Fraction) -> Floats:
+    """Means and deviations in a unit; an answer brings a mean beyond the largest float back between its bounds."""
+    with np.errstate(over="ignore"):
+        return numbers * float(unit) if unit >= 1 else numbers / float(1 / unit)
 
 
 def root_of(found: Estimate) -> Estimate:

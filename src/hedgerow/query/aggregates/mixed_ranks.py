@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
-from hedgerow.query.aggregates.aggregator import root_of
+from hedgerow.query.aggregates.aggregator import in_units, root_of
 from hedgerow.query.aggregates.mixed import (
     MixedBounds,
     Pairs,
@@ -94,8 +94,8 @@ def estimate_ranked(
     found = Estimate(
         [None if end is None else end * unit for end in bounds.lower],
         [None if end is None else end * unit for end in bounds.upper],
-        (mean * float(unit)).tolist(),
-        (std * float(unit)).tolist(),
+        in_units(mean, unit).tolist(),
+        in_units(std, unit).tolist(),
         [a is None or (a == b and sure) for a, b, sure in zip(bounds.lower, bounds.upper, is_sure, strict=True)],
         rounding,
         [slack] * pairs.cells if slack and gives is Gives.MEAN else None,

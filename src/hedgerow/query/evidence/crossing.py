@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hedgerow.errors import QueryError
 from hedgerow.query.aggregates import AGGREGATES, Gives
+from hedgerow.query.aggregates.aggregator import in_units
 from hedgerow.query.aggregates.either import Either
 from hedgerow.query.aggregates.mixed import AddedPairs, Pairs, expect_pairs, join_pairs, least_total, ratio_of_pairs
 from hedgerow.query.aggregates.mixed_distinct import estimate_distinct
@@ -183,7 +184,7 @@ class Crossing(ProductCrossing):
         fewest, _ = least_total(pairs, by)
         is_sure = [is_full and number > 0 for number in fewest]
         return Estimate(
-            ends[0], ends[1], (ratio * float(unit)).tolist(), (std * float(unit)).tolist(),
+            ends[0], ends[1], in_units(ratio, unit).tolist(), in_units(std, unit).tolist(),
             [a is None or (a == b and sure) for a, b, sure in zip(*ends, is_sure, strict=True)], Rounding.OUTWARD,
             widths if terms.slack or divisor.slack else None, reached=[one and is_full for one in bounds.reached],
         )  # fmt: skip

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.query.aggregates.aggregator import in_units
 from hedgerow.query.aggregates.linear import Linear, Products, value_moments
 from hedgerow.query.aggregates.mixed import (
     compared_counts,
@@ -305,10 +306,10 @@ class Totals:
         )
         exact = [a == b and n > 0 for a, b, n in zip(lower, upper, self.fewest, strict=True)]
         exact = [e or m == 0 for e, m in zip(exact, self.most, strict=True)]
-        scale = float(self.unit) / np.array(by, dtype=np.float64)
+        number = np.array(by, dtype=np.float64)
         widths = [slack * (m if function == "sum" and per_row else 1) for m in self.most] if slack else None
         rounding = Rounding.WHOLE if is_whole and function == "sum" else Rounding.OUTWARD
-        mean, std = (self.mean * scale).tolist(), (deviation(self.variance) * scale).tolist()
+        mean, std = (in_units(side / number, self.unit).tolist() for side in (self.mean, deviation(self.variance)))
         # Where no row has to count an end that is not past zero may be that of no row at all, which is NULL.
         reached = self.reached or [
             n > 0 or low is None or high is None or low < 0 < high

@@ -74,10 +74,10 @@ class Range:
         """Known numbers; decimals and large whole numbers lie between the floats around them."""
         present = array.is_valid().to_numpy(zero_copy_only=False)
         numbers = floats_of(array).fill_null(0.0).to_numpy(zero_copy_only=False)
-        held = np.abs(numbers) < 2.0**53
         if pa.types.is_floating(array.type):
-            held = np.ones(len(numbers), dtype=np.bool_)
-        elif pa.types.is_decimal(array.type):  # 561.95 behind twelve more digits is a whole number as a float
+            return Range(numbers, numbers, present, present)
+        held = np.abs(numbers) < 2.0**53
+        if pa.types.is_decimal(array.type):  # 561.95 behind twelve more digits is a whole number as a float
             is_whole = pc.match_substring_regex(pc.cast(array, pa.string()), r"^-?\d+(\.0*)?$")
             held &= is_whole.fill_null(True).to_numpy(zero_copy_only=False)
         low, high = (np.where(held, numbers, np.nextafter(numbers, end)) for end in (-np.inf, np.inf))
