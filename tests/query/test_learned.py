@@ -10,6 +10,7 @@ import hedgerow as hr
 from hedgerow.query import learned_dealing
 from hedgerow.query.evidence import view
 from hedgerow.query.learned_dealing import _fit
+from tests.support.truth import original_of
 
 SCHEMA = hr.Schema(quasi=["age", "town"], sensitive="pay")
 
@@ -35,10 +36,7 @@ def questions(rng: np.random.Generator, number: int) -> list[tuple[str, str]]:
 
 def truth(table: pa.Table, sql: str) -> float:
     """What the owner's table says."""
-    import duckdb
-
-    with duckdb.connect() as connection:
-        connection.register("release", table)
+    with original_of(table) as connection:
         return float(connection.execute(sql).fetchall()[0][0])
 
 

@@ -2,7 +2,6 @@
 
 import math
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +11,7 @@ from hedgerow.query import ask, connect, select
 from tests.support.agreement import answered
 from tests.support.assignments import release_of
 from tests.support.form_worlds import possible_answers
+from tests.support.truth import database_of
 
 ITEMS = "a, count(*) AS n, sum(s) AS t, avg(s) AS m, min(s) AS l"
 HAVING = ["n > 1", "t >= 0", "m BETWEEN -1 AND 1", "n = 2 OR a = 1", "NOT t < 0", "n * 2 > t", "l IS NOT NULL", "a < 2"]
@@ -35,8 +35,7 @@ def releases(draw, most=24):
 def test_having_order_and_limit_are_those_of_sql_over_expected_values(whole, having, order, cut):
     """The rows are those which DuckDB keeps of the unrestricted result, in its order."""
     full = select(whole, f"SELECT {ITEMS} FROM release GROUP BY a")
-    with duckdb.connect() as database:
-        database.register("r", full)
+    with database_of(r=full) as database:
         place = order.replace("3 DESC, 1", "t DESC, a")
         wanted = database.execute(f"SELECT * FROM r WHERE {having} ORDER BY {place}, a{cut}").fetchall()
     found = select(whole, f"SELECT {ITEMS} FROM release GROUP BY a HAVING {having} ORDER BY {order}, a{cut}")

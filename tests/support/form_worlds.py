@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
 from hedgerow.release import Release
 from hedgerow.release.forms import GENERALIZED, SCATTERED, SEPARATED
-from tests.support.truth import fetch_rows
+from tests.support.truth import database_of, fetch_rows
 
 __all__ = ["as_generalized", "as_scattered", "as_separated", "possible_answers", "possible_groups"]
 
@@ -74,8 +73,7 @@ def possible_groups(whole: Release, form: str, key: str, aggregates: str, condit
     """The answers of every group of every table that has it, by the group's key."""
     tables, _ = _stacked(whole, form)
     found: dict[Any, list[Row]] = {}
-    with duckdb.connect() as database:
-        database.register("worlds", tables)
+    with database_of(worlds=tables) as database:
         question = f"SELECT world, {key} AS k, {aggregates} FROM worlds WHERE {condition} GROUP BY world, k"
         for _, value, *answers in database.execute(question).fetchall():
             found.setdefault(value, []).append(tuple(answers))
@@ -99,8 +97,7 @@ def _stacked(whole: Release, form: str) -> tuple[pa.Table, int]:
 
 
 def _asked(tables: pa.Table, worlds: int, aggregate: str, condition: str) -> list[Any]:
-    with duckdb.connect() as database:
-        database.register("worlds", tables)
+    with database_of(worlds=tables) as database:
         rows = fetch_rows(database, f"SELECT world, {aggregate} AS x FROM worlds WHERE {condition} GROUP BY world")
         found = {row["world"]: row["x"] for row in rows}
         (nothing,) = database.execute(f"SELECT {aggregate} FROM worlds WHERE false").fetchone() or (None,)

@@ -39,6 +39,7 @@ from tests.support.random_asks import (
     values_by_duckdb,
 )
 from tests.support.random_tables import Trial, random_side, random_trial, rows_behind
+from tests.support.truth import original_of
 
 __all__ = ["LIMIT", "Tally", "run_graph_trial", "run_trial"]
 
@@ -53,10 +54,6 @@ QUESTIONS = 2
 
 _SUPPRESSES = ("robust", "full-domain")
 """Methods that choose rows to suppress, so that the truth about the rest cannot be told from the table."""
-
-
-_DATABASE = duckdb.connect(config={"threads": 1})
-"""Where truths come from, too, on one thread, for a dozen rows wait for no other; each trial has its own cursor."""
 
 
 class TooSlow(BaseException):
@@ -290,8 +287,7 @@ def _ask(
 
 def _require_judges_agree(rows: pa.Table, asked: Asked, truth: dict[Any, list[Any]]) -> None:
     """DuckDB reads the question that was answered, and finds the same values."""
-    with _DATABASE.cursor() as database:
-        database.register("release", rows)
+    with original_of(rows) as database:
         try:
             found = values_by_duckdb(database, asked)
         except duckdb.Error as error:

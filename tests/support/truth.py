@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import math
 from datetime import date
 from decimal import Decimal
@@ -14,7 +16,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query import Answer, Session
 from hedgerow.query.answer import Result
 
-__all__ = ["contradiction", "contradiction_of", "fetch_rows", "is_inside", "original_of", "true_answers"]
+__all__ = ["contradiction", "contradiction_of", "database_of", "fetch_rows", "is_inside", "original_of", "true_answers"]
 
 
 def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
@@ -23,12 +25,26 @@ def true_answers(table: pa.Table, text: str) -> list[dict[str, Any]]:
         return fetch_rows(database, text)
 
 
-def original_of(table: pa.Table) -> duckdb.DuckDBPyConnection:
-    """The table in a database of its own, with the settings that DuckDB comes with, to be asked several questions."""
-    database = duckdb.connect()
-    database.execute("SET threads = 1")
-    database.register("release", table)
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One for all: opening it takes as long as twenty questions. Each cursor has its own tables and settings."""
+    return duckdb.connect(config={"threads": 1})
+
+
+atexit.register(_database.cache_clear)
+
+
+def database_of(**tables: pa.Table) -> duckdb.DuckDBPyConnection:
+    """Tables by their names in a database, with the settings that DuckDB comes with."""
+    database = _database().cursor()
+    for name, table in tables.items():
+        database.register(name, table)
     return database
+
+
+def original_of(table: pa.Table) -> duckdb.DuckDBPyConnection:
+    """The table behind a release, to be asked several questions."""
+    return database_of(release=table)
 
 
 def fetch_rows(database: duckdb.DuckDBPyConnection, text: str) -> list[dict[str, Any]]:

@@ -1,12 +1,12 @@
 """Random workloads as SQL."""
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.utility.random_questions import Workload, draw_questions, read_workload
+from tests.support.truth import original_of
 
 ROWS = 4000
 
@@ -37,8 +37,7 @@ def drawn(table, names=("age", "weight", "born", "town's"), **settings):
 def selected(table, questions):
     """The shares of rows that the questions' conditions select."""
     conditions = [question.sql.partition(" WHERE ")[2] for question in questions]
-    with duckdb.connect() as connection:
-        connection.register("release", table)
+    with original_of(table) as connection:
         counts = [connection.execute(f"SELECT count(*) FROM release WHERE {c}").fetchall()[0][0] for c in conditions]
     return np.array(counts) / ROWS
 

@@ -5,7 +5,6 @@ import math
 import os
 import random
 
-import duckdb
 import pyarrow as pa
 import pytest
 
@@ -14,6 +13,7 @@ from hedgerow.query import connect
 from hedgerow.query.aggregates.covariance import FUNCTIONS
 from tests.query.evidence.test_crossing import is_near, small_release, worlds_of
 from tests.support.assignments import release_of
+from tests.support.truth import database_of
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "40")))
 
@@ -21,8 +21,7 @@ SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "40")))
 def every_answer(release, text):
     """What DuckDB says in each world, None for NULL and for what is not a number."""
     table, number = worlds_of(release)
-    with duckdb.connect() as database:
-        database.register("worlds", table)
+    with database_of(worlds=table) as database:
         found = dict(
             database.execute(
                 text.replace("SELECT", "SELECT world,").replace("release", "worlds") + " GROUP BY world"

@@ -6,7 +6,6 @@ import os
 import random
 from datetime import date
 
-import duckdb
 import pyarrow as pa
 import pytest
 
@@ -19,6 +18,7 @@ from tests.query.test_truth import is_inside, true_answers
 from tests.support.agreement import answered, disagreement
 from tests.support.assignments import release_of
 from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.truth import database_of
 
 SEEDS = range(int(os.environ.get("HEDGEROW_SEEDS", "60")))
 EXPRESSIONS = (
@@ -72,8 +72,7 @@ def worlds_of(release):
 def every_answer(release, aggregate, condition):
     """What DuckDB says in each world; worlds without rows have the answer of no rows."""
     table, number = worlds_of(release)
-    with duckdb.connect() as database:
-        database.register("worlds", table)
+    with database_of(worlds=table) as database:
         found = dict(
             database.execute(f"SELECT world, {aggregate} FROM worlds WHERE {condition} GROUP BY world").fetchall()
         )

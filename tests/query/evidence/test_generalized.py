@@ -5,7 +5,6 @@ import math
 from datetime import date, timedelta
 from decimal import Decimal
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -21,6 +20,7 @@ from hedgerow.release.forms.generalized import GENERALIZED, publish_generalized
 from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from tests.support.assignments import release_of
+from tests.support.truth import original_of
 
 COLUMNS = PublishedColumns(("i", "f", "c", "d", "t", "y"), ("s",), ("p",))
 KINDS = {
@@ -96,8 +96,7 @@ def conditions(draw):
 
 def of_table(table, text):
     """What DuckDB says about the true table."""
-    with duckdb.connect() as database:
-        database.register("release", table)
+    with original_of(table) as database:
         return database.execute(text).fetchall()
 
 

@@ -2,7 +2,6 @@
 
 import itertools
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 import hedgerow as hr
 from hedgerow.release import Guarantee, Made, PublishedColumns, Release, Rows
 from hedgerow.release.forms.padded import PADDED
+from tests.support.truth import database_of
 
 QUESTIONS = [
     "count(*)", "count(pay)", "sum(pay)", "avg(pay)", "min(pay)", "max(pay)", "median(pay)", "var_pop(pay)",
@@ -52,8 +52,7 @@ def answers(groups, question):
     rows = [(n, age, pay) for n, world in enumerate(worlds)
             for age, pay in zip(ages, itertools.chain(*world), strict=True)]  # fmt: skip
     world, age, pay = zip(*rows, strict=True)
-    with duckdb.connect() as database:
-        database.register("release", pa.table({"world": world, "age": age, "pay": pay}))
+    with database_of(release=pa.table({"world": world, "age": age, "pay": pay})) as database:
         select, where = question
         sql = f"SELECT w.world, {select} FROM (SELECT DISTINCT world FROM release) w LEFT JOIN "
         sql += f"(SELECT * FROM release {where}) r USING (world) GROUP BY w.world"

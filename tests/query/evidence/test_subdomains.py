@@ -2,13 +2,13 @@
 
 from itertools import permutations, product
 
-import duckdb
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from tests.support.truth import database_of
 
 VALUES = [-4, 1, 2, 8]
 TREE = hr.Hierarchy.binary(VALUES).with_target([1, 2, 1, 2])
@@ -72,8 +72,7 @@ def _dealt(rows, nodes):
 
 def asked(tables, worlds, aggregate, condition):
     """The answer of each world according to DuckDB."""
-    with duckdb.connect() as database:
-        database.register("worlds", tables)
+    with database_of(worlds=tables) as database:
         text = f"SELECT world, {aggregate} FROM worlds WHERE {condition} GROUP BY world"
         found = dict(database.execute(text).fetchall())
         (nothing,) = database.execute(f"SELECT {aggregate} FROM worlds WHERE false").fetchone()

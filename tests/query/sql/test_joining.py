@@ -1,6 +1,5 @@
 """Tables that an analyst joins: the same as more known columns; DuckDB on the original table is the judge."""
 
-import duckdb
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -9,7 +8,7 @@ import pytest
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from tests.query.sql.test_compose import make
-from tests.support.truth import is_inside
+from tests.support.truth import database_of, fetch_rows, is_inside
 
 FORMS = ("permuted", "separated", "scattered", "generalized", "gaps")
 REGION = pa.table(
@@ -45,12 +44,8 @@ QUESTIONS = [
 
 def truth(table, text):
     """What DuckDB says."""
-    with duckdb.connect() as database:
-        for name, frame in {"release": table, **TABLES}.items():
-            database.register(name, frame)
-        found = database.execute(text)
-        names = [column[0] for column in found.description]
-        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    with database_of(release=table, **TABLES) as database:
+        return fetch_rows(database, text)
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])
