@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.graph.adjacency import Order, check_order, check_size, side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph
-from hedgerow.graph.edge_values import disguise_edges
-from hedgerow.graph.form import check_no_structure, group_graph
+from hedgerow.graph.form import check_no_structure, disguise_edges, group_graph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, Lowered, group_lowered, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
