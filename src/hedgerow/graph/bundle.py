@@ -1,7 +1,7 @@
 """Write and read bundles of grouped graphs: a folder of Parquet files with a manifest, and a README for its recipient.
 
-Guarantee  every block of the README runs as it stands in the bundle's folder, and its bounds are those of hedgerow (tested:
-           tests/graph/test_readme.py)
+Guarantee  every block of the README runs as it stands in the bundle's folder, and its bounds are those of
+           hedgerow (tested: tests/graph/test_readme.py)
 
 The question on that page is how many links the entities of one side have, by a column of theirs. Of the k nodes of a
 group any a may be the a entities that have a value, so these have at least the a smallest numbers of links of its nodes

@@ -30,9 +30,9 @@ from hedgerow.utility.risk import (
     class_risk,
     individual_risk,
     pitman_uniques,
+    special_uniques,
     zayatz_uniques,
 )
-from hedgerow.utility.suda import special_uniques
 from hedgerow.utility.widths import typical_widths
 from hedgerow.verify.names import tables_with
 

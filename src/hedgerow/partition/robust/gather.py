@@ -7,7 +7,7 @@ Deviates   groups grow until p itself is at most 1/r, not the printed bound, whi
            a group takes single rows until it is robust and is then left alone; the number of rows that a group may take
            starts at a multiple of r and doubles, so that the few rows of greatest odds cannot use up the companions of
            all others; the first searches start with the greatest odds; order and ties are secret random numbers; stuck
-           rows are placed by sums (`place`) and then one by one
+           rows are placed by sums (`check`) and then one by one
 Bound      the number of rows that a group may take doubles until it reaches the free rows, beyond which nobody has
            companions: at most log2 n rounds, in each of which a row joins a growing group at most `WORK` n times
 
@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.candidates import RobustRows, new_group
-from hedgerow.partition.robust.check import Check
+from hedgerow.partition.robust.check import Check, cut_groups, place_by_sums
 from hedgerow.partition.robust.grow import (
     FreeRows,
     GatheredGroups,
@@ -46,7 +46,6 @@ from hedgerow.partition.robust.grow import (
     grow,
     needed_rows,
 )
-from hedgerow.partition.robust.place import cut_groups, place_by_sums
 from hedgerow.randomness import Keys, system_keys
 
 Rows = NDArray[np.int32]
