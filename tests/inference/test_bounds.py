@@ -7,8 +7,8 @@ import pytest
 
 from hedgerow.inference.full import binary_posteriors
 from hedgerow.inference.robust import least_suppressed, pair_bound
-from hedgerow.testing import posterior_worlds as worlds
 from studies.robust_measures import delta_max
+from tests.support import possible_worlds as worlds
 from tests.support.robust_bounds import printed_bound_holds, rate_bound
 
 

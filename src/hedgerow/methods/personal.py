@@ -24,8 +24,15 @@ from hedgerow.arrays import distinct
 from hedgerow.criteria.target import is_exact, possible_node
 from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError, counted
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.target_distribution import SHAPES, check_target, default_tree, one_column
-from hedgerow.methods.target_parts import equal_quasi, group_rows, parts_of
+from hedgerow.methods.target_distribution import (
+    SHAPES,
+    check_target,
+    default_tree,
+    equal_quasi,
+    group_rows,
+    one_column,
+    parts_of,
+)
 from hedgerow.partition.personal import (
     Bundle,
     Wishes,

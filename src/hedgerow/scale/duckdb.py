@@ -21,8 +21,8 @@ from hedgerow.errors import unwritten
 from hedgerow.release.folder import folder_beside, named_folder
 from hedgerow.scale.coding import Coder
 from hedgerow.scale.dealing import Placing
-from hedgerow.scale.engine import Distinct, ScaleEngine
-from hedgerow.scale.sources import PassSource, open_source
+from hedgerow.scale.engine import Distinct, PassSource, ScaleEngine
+from hedgerow.scale.sources import open_source
 
 __all__ = ["DuckEngine"]
 

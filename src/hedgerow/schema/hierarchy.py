@@ -29,11 +29,11 @@ from hedgerow.schema.hierarchy_build import (
     arx_tree,
     balanced_tree,
     fixed_depth_tree,
+    flatten,
     interval_tree,
     layers_of_width,
     nested_tree,
 )
-from hedgerow.schema.hierarchy_flatten import flatten
 from hedgerow.verify.names import in_form, text_in_form
 
 if TYPE_CHECKING:

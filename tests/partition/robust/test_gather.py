@@ -16,7 +16,7 @@ from hedgerow.partition.robust.check import Check, place_by_sums
 from hedgerow.partition.robust.gather import art, rescue
 from hedgerow.partition.robust.grow import GroupLimits, closest, closest_exhaustive, form, give_back
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing import posterior_worlds as worlds
+from tests.support import possible_worlds as worlds
 
 
 def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x",), values: int = 1) -> RobustRows:
