@@ -26,7 +26,6 @@ from hedgerow.graph.answer import GraphAnswer, GraphBounds, stack_bounds
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
 from hedgerow.graph.edge_rows import EdgeMarks, EdgeRows, EdgeTicks, ticks_of_column
-from hedgerow.graph.entity_sums import EndValues, average_at_ends, largest_at_ends, sum_at_ends
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import Links, count_ends, count_links, count_paths, links_by_group
 from hedgerow.graph.question import (
@@ -39,7 +38,16 @@ from hedgerow.graph.question import (
     read_question,
 )
 from hedgerow.graph.selected import Selected
-from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
+from hedgerow.graph.weighted import (
+    EdgeNumbers,
+    EndValues,
+    average_at_ends,
+    average_of_edges,
+    largest_at_ends,
+    largest_of_edges,
+    sum_at_ends,
+    sum_of_pairs,
+)
 from hedgerow.query.answer import Result, Rounding, finish_result
 from hedgerow.query.answer_table import AnswerTable
 from hedgerow.query.answered import Answered, check_results
