@@ -49,7 +49,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.attack.finding import Rate
 from hedgerow.errors import ParameterError
 from hedgerow.graph.adjacency import Adjacency
 from hedgerow.graph.bipartite import BipartiteGraph
@@ -202,14 +201,6 @@ def processing_order(groups: Sequence[int], *, k: int) -> list[tuple[int, int]]:
         if len(members[group]) >= k:
             del members[group]
     return pairs
-
-
-def score_pairs(pairs: Sequence[tuple[int, int]], side: Adjacency, opposite: Adjacency) -> Rate:
-    """Count the guessed pairs that share a neighbour; the baseline is an upper bound for pairs drawn at random."""
-    near = [set(side.neighbours[side.offsets[v] : side.offsets[v + 1]].tolist()) for v in range(side.nodes)]
-    hits = sum(bool(near[u] & near[v]) for u, v in pairs)
-    together = float((opposite.degrees * (opposite.degrees - 1.0)).sum()) / 2
-    return Rate(hits, len(pairs), min(1.0, together / max(1.0, side.nodes * (side.nodes - 1.0) / 2)))
 
 
 Hashes = NDArray[np.uint64]

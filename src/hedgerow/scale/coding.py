@@ -27,8 +27,6 @@ from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.verify.values import PublishedColumns, Rows
 
-__all__ = ["MOST_CODES", "CodedColumn", "Coder", "ColumnClass", "CountedTable", "RowMark", "codes_of", "count_table"]
-
 MOST_CODES = 1 << 21
 """Distinct values of one column that are held in memory."""
 

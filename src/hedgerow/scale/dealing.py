@@ -20,8 +20,6 @@ from hedgerow.errors import InputError
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
 
-__all__ = ["CHANGED", "Placing", "draw_tables", "hypergeometric"]
-
 Ints = NDArray[np.int64]
 
 CHANGED = (

@@ -24,8 +24,6 @@ from hedgerow.scale.dealing import Placing
 from hedgerow.scale.engine import Distinct, PassSource, ScaleEngine
 from hedgerow.scale.sources import open_source
 
-__all__ = ["DuckEngine"]
-
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
 
@@ -98,12 +96,10 @@ class DuckEngine(ScaleEngine):
         self._source.leave_out(values)
         self._rows = None
 
-    def fold(
-        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
-    ) -> list[NDArray[np.int64]]:
+    def fold(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> list[NDArray[np.int64]]:
         """Add up what `count` says of all batches; there is one task. Codes are kept for the passes that follow."""
         total: NDArray[np.int64] | None = None
-        for batch in self._code_batches(coder, step, 0.2, 0.3):
+        for batch in self._code_batches(coder, "counting", 0.2, 0.3):
             found = count(batch)
             total = found if total is None else total + found
         return [] if total is None else [total]

@@ -92,9 +92,7 @@ class ScaleEngine(ABC):
         """Drop the rows in which some column has one of these values, for all calls that follow."""
 
     @abstractmethod
-    def fold(
-        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
-    ) -> list[NDArray[np.int64]]:
+    def fold(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> list[NDArray[np.int64]]:
         """Add up what `count` says of the coded batches of each task."""
 
     @abstractmethod

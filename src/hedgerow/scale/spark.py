@@ -46,7 +46,6 @@ from hedgerow.table.checks import check_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ClusterEngine", "open_cluster"]
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -160,11 +159,9 @@ class ClusterEngine(ScaleEngine):
                 self._frame = self._frame.filter(condition)
         self._rows, self._seen = None, {}
 
-    def fold(
-        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
-    ) -> list[NDArray[np.int64]]:
+    def fold(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> list[NDArray[np.int64]]:
         """Add up what `count` says of the coded batches of each task."""
-        self._progress(step, 0.25)
+        self._progress("counting", 0.25)
         return [share.total for share in self._shares(coder, count).values()]
 
     def gather(

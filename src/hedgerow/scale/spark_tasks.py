@@ -25,17 +25,6 @@ from hedgerow.scale.coding import Coder
 from hedgerow.scale.dealing import CHANGED, Placing
 from hedgerow.scale.engine import Distinct
 
-__all__ = [
-    "CountWork",
-    "FoldWork",
-    "GatherWork",
-    "RunWork",
-    "ScatterWork",
-    "TaskCounts",
-    "add_tasks",
-    "shares_of",
-]
-
 Batches = Iterator[pa.RecordBatch]
 
 _SAMPLE = 1 << 16

@@ -116,13 +116,13 @@ def summarize(
     )
 
 
-def published_risk(release: Release, *, threshold: float = 0.2) -> tuple[ClassRisk, tuple[AttributeRisk, ...]] | None:
+def published_risk(release: Release) -> tuple[ClassRisk, tuple[AttributeRisk, ...]] | None:
     """Risk and disclosure that follow from the release alone; None without quasi-identifiers."""
     published = _of_people(release)
     if published is None or not release.columns.quasi:
         return None
     classes = class_codes([published.column(name) for name in release.columns.quasi])
-    return class_risk(np.bincount(classes), threshold=threshold), _attributes(release, published, classes)
+    return class_risk(np.bincount(classes)), _attributes(release, published, classes)
 
 
 def _of_people(release: Release) -> pa.Table | None:
