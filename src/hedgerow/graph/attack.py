@@ -49,6 +49,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import ParameterError
 from hedgerow.graph.adjacency import Adjacency
 from hedgerow.graph.bipartite import BipartiteGraph
@@ -171,14 +172,14 @@ def edge_attack(release: GroupedGraph) -> EdgeAttack | None:
     )
 
 
-def _chances(side: Side, ends: NDArray[np.int64], classes: NDArray[np.int64]) -> tuple[float, float]:
+def _chances(side: Side, ends: Ints, classes: Ints) -> tuple[float, float]:
     """The mean over edges of 1 / (nodes of the group with an edge of this class), and of 1 / (nodes of the group)."""
     groups = side.node_groups[ends].astype(np.int64)
     cells = np.unique(groups * (int(classes.max()) + 1) + classes, return_inverse=True)[1].astype(np.int64)
     return float((1.0 / count_ends(cells, ends)[cells]).mean()), float((1.0 / side.sizes[groups]).mean())
 
 
-def group_pairs(release: GroupedGraph) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def group_pairs(release: GroupedGraph) -> tuple[Ints, Ints, Ints]:
     """List the pairs of groups with edges between them: left group, right group, how many edges."""
     near = release.left.neighbours
     left = release.left.node_groups[near.ends].astype(np.int64)
@@ -216,10 +217,10 @@ def signatures(left: Adjacency, right: Adjacency, *, rounds: int) -> tuple[Hashe
     return first, second
 
 
-def class_sizes(signs: Hashes) -> NDArray[np.int64]:
+def class_sizes(signs: Hashes) -> Ints:
     """For each node, how many nodes have its signature."""
     _, inverse, counts = np.unique(signs, return_inverse=True, return_counts=True)
-    sizes: NDArray[np.int64] = counts[inverse]
+    sizes: Ints = counts[inverse]
     return sizes
 
 

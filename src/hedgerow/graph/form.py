@@ -29,7 +29,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import Bools, Floats, Ints, is_numeric
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.graph.adjacency import side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph, EdgeValues
@@ -110,7 +110,7 @@ def check_no_structure(graph: BipartiteGraph) -> None:
             )
 
 
-def _follows(values: NDArray[np.float64], degrees: NDArray[np.int64]) -> bool:
+def _follows(values: Floats, degrees: Ints) -> bool:
     """Whether a column is a monotone function of the degrees, and that is no coincidence."""
     if not is_function(degrees, values):
         return False
@@ -181,7 +181,7 @@ def _ascending(
 @kernel
 def _list_edges(
     nodes: NDArray[np.int32],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     neighbours: NDArray[np.int32],
     masks: NDArray[np.int32],
     left: NDArray[np.int32],
@@ -201,9 +201,6 @@ def _list_edges(
             place += 1
         if degree > _INSERTED:
             right[first:place].sort()
-
-
-Rows = NDArray[np.int64]
 
 
 def disguise_edges(graph: BipartiteGraph, edge_k: int) -> tuple[BipartiteGraph, tuple[str, ...]]:
@@ -244,8 +241,8 @@ def _check_names(ordered: Mapping[str, pa.ChunkedArray], columns: Mapping[str, p
 
 
 def _kept_texts(
-    columns: Mapping[str, pa.ChunkedArray], ends: tuple[Rows, Rows], edge_k: int
-) -> tuple[dict[str, pa.ChunkedArray], Rows]:
+    columns: Mapping[str, pa.ChunkedArray], ends: tuple[Ints, Ints], edge_k: int
+) -> tuple[dict[str, pa.ChunkedArray], Ints]:
     """Leave out texts whose combination too few nodes have; return the columns and the class of each edge."""
     rows = len(ends[0])
     classes = edge_classes(list(columns.values()), rows)
@@ -266,21 +263,21 @@ def _leave_out(column: pa.Array, kept: pa.Array) -> pa.ChunkedArray:
     return pa.chunked_array([pc.if_else(kept, column, pa.scalar(None, column.type))])
 
 
-def _few(classes: Rows, ends: tuple[Rows, Rows], edge_k: int) -> NDArray[np.bool_]:
+def _few(classes: Ints, ends: tuple[Ints, Ints], edge_k: int) -> Bools:
     """Mark the edges of classes that fewer than `edge_k` nodes of a side have."""
     counts = np.minimum(*(count_ends(classes, side) for side in ends))
-    marks: NDArray[np.bool_] = (counts < edge_k)[classes]
+    marks: Bools = (counts < edge_k)[classes]
     return marks
 
 
-def _ranks(column: pa.ChunkedArray) -> NDArray[np.float64]:
+def _ranks(column: pa.ChunkedArray) -> Floats:
     """Values between 0 and 1 by their rank, equal ones alike."""
     ranks = pc.rank(column.combine_chunks(), tiebreaker="dense").to_numpy().astype(np.float64)
-    scaled: NDArray[np.float64] = ranks / max(1.0, ranks.max(initial=1.0))
+    scaled: Floats = ranks / max(1.0, ranks.max(initial=1.0))
     return scaled
 
 
-def _cut(ranks: NDArray[np.float64], classes: Rows, ends: tuple[Rows, Rows], edge_k: int) -> list[Rows]:
+def _cut(ranks: Floats, classes: Ints, ends: tuple[Ints, Ints], edge_k: int) -> list[Ints]:
     """Halve the edges of each class as long as both halves have enough nodes of both sides."""
     order = np.argsort(classes, kind="stable")
     waiting = np.split(order, np.flatnonzero(np.diff(classes[order])) + 1)
@@ -295,7 +292,7 @@ def _cut(ranks: NDArray[np.float64], classes: Rows, ends: tuple[Rows, Rows], edg
     return done
 
 
-def _halves(ranks: NDArray[np.float64], rows: Rows, ends: tuple[Rows, Rows], edge_k: int) -> list[Rows] | None:
+def _halves(ranks: Floats, rows: Ints, ends: tuple[Ints, Ints], edge_k: int) -> list[Ints] | None:
     if len(rows) < 2 * edge_k:
         return None
     inside = ranks[rows]
@@ -310,11 +307,11 @@ def _halves(ranks: NDArray[np.float64], rows: Rows, ends: tuple[Rows, Rows], edg
     return None
 
 
-def _has_ends(rows: Rows, ends: tuple[Rows, Rows], edge_k: int) -> bool:
+def _has_ends(rows: Ints, ends: tuple[Ints, Ints], edge_k: int) -> bool:
     return all(len(np.unique(side[rows])) >= edge_k for side in ends)
 
 
-def _intervals(name: str, column: pa.ChunkedArray, parts: list[Rows]) -> dict[str, pa.ChunkedArray]:
+def _intervals(name: str, column: pa.ChunkedArray, parts: list[Ints]) -> dict[str, pa.ChunkedArray]:
     """The least and the greatest value of each part, beside each of its edges."""
     flat = column.combine_chunks()
     ranks = pc.rank(flat, tiebreaker="first").to_numpy().astype(np.int64) - 1

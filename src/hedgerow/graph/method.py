@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.graph.adjacency import Order, check_order, check_size, side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph
@@ -228,7 +228,7 @@ def _fingerprint(graph: BipartiteGraph, key: bytes) -> str:
     return digest.hexdigest()
 
 
-def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _inverse(order: Ints) -> Ints:
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
     return ranks

@@ -37,9 +37,8 @@ from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.graph.draws import Extent
 from hedgerow.graph.links import covariance_factors, smallest_sums
 from hedgerow.graph.selected import Selected
@@ -64,7 +63,7 @@ class EdgeNumbers:
     right: Ints
     low: Ints
     high: Ints
-    must: NDArray[np.bool_]
+    must: Bools
 
     @property
     def is_certain(self) -> bool:

@@ -39,6 +39,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import as_fraction
 from hedgerow.inference.full import MOST_STATES, balance, binary_posteriors, full_by_group
@@ -48,9 +49,7 @@ from hedgerow.parameters import came
 from hedgerow.randomness import Keys, system_keys
 
 
-def least_suppressed(
-    counts: NDArray[np.int64], rows: int, r: Fraction, *, most: int, lost: NDArray[np.int64] | int = 0
-) -> NDArray[np.int64]:
+def least_suppressed(counts: Ints, rows: int, r: Fraction, *, most: int, lost: Ints | int = 0) -> Ints:
     """The least rows of each value that every r-robust partition suppresses; stops counting above `most` in total.
 
     The p of a group add up to the occurrences of a value: it fills at most 1/r of the group, and of all groups. `lost`
@@ -66,14 +65,14 @@ def least_suppressed(
     return held
 
 
-def pair_bound(f: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def pair_bound(f: Floats, counts: Ints) -> Floats:
     """A bound on p for each row and value (rows and columns of f) of one group; `counts` are the occurrences."""
     program = by_pairs.plain if len(f) * f.size <= SMALL else by_pairs.compiled
     return program(np.ascontiguousarray(f), counts)
 
 
 @kernel
-def by_pairs(f: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def by_pairs(f: Floats, counts: Ints) -> Floats:
     """The loop of `pair_bound`."""
     rows, values = f.shape
     bound = np.ones((rows, values))
@@ -110,14 +109,12 @@ _FEWEST = 64.0
 class Sampled:
     """Estimates of p for each row and value with an interval of four standard deviations, inside the sound bound."""
 
-    p: NDArray[np.float64]
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    p: Floats
+    low: Floats
+    high: Floats
 
 
-def sample_posteriors(
-    weights: NDArray[np.float64], counts: NDArray[np.int64], *, samples: int = 4096, keys: Keys = system_keys
-) -> Sampled:
+def sample_posteriors(weights: Floats, counts: Ints, *, samples: int = 4096, keys: Keys = system_keys) -> Sampled:
     """p for each row and value: `weights[i, y]` is f for row i, `counts[y]` of the group's values are y."""
     weights = np.ascontiguousarray(weights, np.float64)
     balanced = balance(weights, np.ones(len(weights), np.int64), counts)
@@ -129,7 +126,7 @@ def sample_posteriors(
     return _estimate(np.exp(logs - logs.max()), drawn, bound)
 
 
-def _estimate(mass: NDArray[np.float64], drawn: NDArray[np.int32], bound: NDArray[np.float64]) -> Sampled:
+def _estimate(mass: Floats, drawn: NDArray[np.int32], bound: Floats) -> Sampled:
     p, spread = np.empty_like(bound), np.empty_like(bound)
     for y in range(bound.shape[1]):
         has = drawn == y
@@ -143,9 +140,7 @@ def _estimate(mass: NDArray[np.float64], drawn: NDArray[np.int32], bound: NDArra
 
 
 @kernel
-def draw_worlds(
-    weights: NDArray[np.float64], counts: NDArray[np.int64], uniform: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def draw_worlds(weights: Floats, counts: Ints, uniform: Floats) -> tuple[Floats, NDArray[np.int32]]:
     """Deal the values row after row; return the log of each world's weight over its probability, and the worlds."""
     samples, rows = uniform.shape
     values = len(counts)
@@ -201,8 +196,8 @@ class GroupedRows:
     """
 
     signatures: list[NDArray[np.int32]]
-    values: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    values: Ints
+    offsets: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,11 +207,11 @@ class GroupsHolding:
     Group after group; `offsets` are the borders in `rows`. Nobody in any other group has such a value.
     """
 
-    inside: NDArray[np.bool_]
-    groups: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    inside: Bools
+    groups: Ints
+    counts: Ints
+    rows: Ints
+    offsets: Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,8 +222,8 @@ class Posteriors:
     set for which they were.
     """
 
-    low: NDArray[np.float64]
-    high: NDArray[np.float64]
+    low: Floats
+    high: Floats
     sampled: int = 0
 
     @property
@@ -237,7 +232,7 @@ class Posteriors:
         return self.sampled == 0
 
 
-def members(values: pa.Array, protect: Sequence[object] | None) -> NDArray[np.bool_]:
+def members(values: pa.Array, protect: Sequence[object] | None) -> Bools:
     """Which values belong to which protected set: a row per set. None protects every value by itself.
 
     An item of `protect` is a value, or a list of values that are one secret together.
@@ -261,7 +256,7 @@ def members(values: pa.Array, protect: Sequence[object] | None) -> NDArray[np.bo
 def posteriors(
     knowledge: Knowledge,
     grouped: GroupedRows,
-    member: NDArray[np.bool_],
+    member: Bools,
     *,
     model: Model = "binary",
     most_states: int = MOST_STATES,
@@ -280,7 +275,7 @@ def posteriors(
     return Posteriors(low, high, sampled)
 
 
-def groups_holding(grouped: GroupedRows, inside: NDArray[np.bool_]) -> GroupsHolding:
+def groups_holding(grouped: GroupedRows, inside: Bools) -> GroupsHolding:
     """Where a protected set of values, given as a row of `members`, occurs."""
     counts = np.add.reduceat(inside[grouped.values].astype(np.int64), grouped.offsets[:-1])
     groups = np.flatnonzero(counts)
@@ -290,9 +285,7 @@ def groups_holding(grouped: GroupedRows, inside: NDArray[np.bool_]) -> GroupsHol
     return GroupsHolding(inside, groups, counts[groups], rows, offsets)
 
 
-def binary(
-    distribution: Distribution, signatures: NDArray[np.int32], held: GroupsHolding, *, calls: int = 1
-) -> NDArray[np.float64]:
+def binary(distribution: Distribution, signatures: NDArray[np.int32], held: GroupsHolding, *, calls: int = 1) -> Floats:
     """p of each of the rows `held.rows` by one attribute set, x against not x; `calls` as in `binary_posteriors`."""
     yes, no = distribution.of(np.flatnonzero(held.inside))
     with np.errstate(divide="ignore"):
@@ -300,7 +293,7 @@ def binary(
     return binary_posteriors(odds[signatures[held.rows]], held.offsets, held.counts, calls=calls)
 
 
-def _binary(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_]) -> Posteriors:
+def _binary(knowledge: Knowledge, grouped: GroupedRows, member: Bools) -> Posteriors:
     p, calls = np.zeros((len(grouped.values), len(member))), len(knowledge.distributions) * len(member)
     for i, inside in enumerate(member):
         held = groups_holding(grouped, inside)
@@ -313,11 +306,11 @@ def _full(
     distribution: Distribution,
     signatures: NDArray[np.int32],
     grouped: GroupedRows,
-    member: NDArray[np.bool_],
+    member: Bools,
     most_states: int,
     samples: int,
     keys: Keys,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+) -> tuple[Floats, Floats, int]:
     values = grouped.values.astype(np.int32)
     p, too_large = full_by_group(distribution.f, signatures, values, grouped.offsets, member, most_states)
     low, high = p, p.copy()

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.scale.engine import Distinct, quote_files, quote_name, quote_text, run_step
 from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file, files_below
@@ -114,7 +114,7 @@ class DuckSource:
             return None
         return _flat(counted.column("v")), counted.column("n").to_numpy().astype(np.int64)
 
-    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
         """The combinations of several columns' values and the rows of each; None for more than `most`."""
         named = ", ".join(f"{quote_name(name)} AS v{place}" for place, name in enumerate(columns))
         grouped = f"SELECT {named}, count(*) AS n FROM {self._relation}{self._where} GROUP BY ALL"

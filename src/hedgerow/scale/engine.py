@@ -43,6 +43,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, is_interrupt
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Distinct = tuple[pa.Array, NDArray[np.int64]]
+Distinct = tuple[pa.Array, Ints]
 """The distinct values of a column, missing among them where it occurs, and the rows of each."""
 
 
@@ -84,7 +85,7 @@ class ScaleEngine(ABC):
         """Count the distinct values of each column; None for a column that has more than `most`, or about as many."""
 
     @abstractmethod
-    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
         """Count the combinations of several columns' values; None if there are more than `most`."""
 
     @abstractmethod
@@ -92,7 +93,7 @@ class ScaleEngine(ABC):
         """Drop the rows in which some column has one of these values, for all calls that follow."""
 
     @abstractmethod
-    def fold(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    def fold(self, coder: Coder, count: Callable[[pa.Table], Ints]) -> list[Ints]:
         """Add up what `count` says of the coded batches of each task."""
 
     @abstractmethod
@@ -141,7 +142,7 @@ class PassSource(Protocol):
         """The distinct values of a column and the rows of each; None for more than about `most`."""
         ...
 
-    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
         """The combinations of several columns' values and the rows of each; None for more than `most`."""
         ...
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.cores import cores
 from hedgerow.errors import InputError
 from hedgerow.scale.duck_source import CsvSource, delimited_files, open_duckdb
@@ -151,7 +151,7 @@ class ServerSource:
         self._types[column] = values.type
         return values, np.array([row[1] for row in found], np.int64)
 
-    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
         """The combinations of several columns' values and the rows of each; None for more than `most`."""
         places = ", ".join(str(place + 1) for place in range(len(columns)))
         named = ", ".join(map(quote_name, columns))

@@ -35,6 +35,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.exact import float_above
 from hedgerow.inference.full import binary_posteriors, full_by_group, relative_error
 from hedgerow.inference.robust import Model, least_suppressed, pair_bound
@@ -76,7 +77,7 @@ class Check:
             for i, k in zip(*np.nonzero(doubtful), strict=True)
         )
 
-    def _exactly(self, odds: NDArray[np.float64], count: int) -> bool:
+    def _exactly(self, odds: Floats, count: int) -> bool:
         ends, calls = np.array([0, len(odds)]), self.candidates.size * len(self.candidates.signatures)
         p = binary_posteriors(np.ascontiguousarray(odds), ends, np.array([count]), calls=calls)
         return bool(p.max() * float_above(self.r) * (1.0 + relative_error(len(odds))) <= 1.0)
@@ -87,14 +88,7 @@ class Check:
         inside = self.candidates.member[:, distinct].T.astype(np.float64)
         return all(self._full(k, rows, distinct, counts, inside) for k in range(len(self.candidates.signatures)))
 
-    def _full(
-        self,
-        k: int,
-        rows: NDArray[np.int32],
-        distinct: NDArray[np.int64],
-        counts: NDArray[np.int64],
-        inside: NDArray[np.float64],
-    ) -> bool:
+    def _full(self, k: int, rows: NDArray[np.int32], distinct: Ints, counts: Ints, inside: Floats) -> bool:
         known, signatures = self.candidates.distributions[k], self.candidates.signatures[k][rows]
         if (signatures == signatures[0]).all():
             return all(int(count) * self.r <= len(rows) for count in counts @ inside)
@@ -108,14 +102,7 @@ class Check:
 
 
 @kernel
-def decide(
-    odds: NDArray[np.float64],
-    entry: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    r: float,
-    margin: float,
-    doubtful: NDArray[np.bool_],
-) -> bool:
+def decide(odds: Floats, entry: NDArray[np.int32], counts: Ints, r: float, margin: float, doubtful: Bools) -> bool:
     """Decide a group by sums: False where it fails; `doubtful` pairs of value and attribute set are left open.
 
     The largest p of a group is at most c o / sum of o, o the greatest odds, and equal to it for one occurrence; by
@@ -162,7 +149,7 @@ class RobustLimits:
 
     candidates: RobustRows
 
-    def least_suppressed(self, r: Fraction, *, most: int) -> NDArray[np.int64]:
+    def least_suppressed(self, r: Fraction, *, most: int) -> Ints:
         """By protected set: how many of its rows no r-robust partition publishes; once above `most`, not further."""
         counts = np.bincount(self.candidates.secret, minlength=self.candidates.secrets + 1)[: self.candidates.secrets]
         lost = np.array([self._count_lost(x, float(r)) for x in range(self.candidates.secrets)], np.int64)
@@ -204,9 +191,9 @@ class RobustLimits:
 class _Level:
     """Odds of one protected set by the signatures of one attribute set, ascending; rows, and those that have it."""
 
-    odds: NDArray[np.float64]
-    rows: NDArray[np.int64]
-    inside: NDArray[np.int64]
+    odds: Floats
+    rows: Ints
+    inside: Ints
 
     def count_lost(self, r: float) -> int:
         """How many of those who have it no group can take, at least."""
@@ -242,7 +229,7 @@ _WORK = 20_000_000
 class PeopleOdds(NamedTuple):
     """Everybody's odds, as in `FreeRows`."""
 
-    odds: NDArray[np.float64]
+    odds: Floats
     entry: NDArray[np.int32]
     cell: NDArray[np.int32]
     value: NDArray[np.int32]
@@ -253,7 +240,7 @@ class LinkedGroups(NamedTuple):
 
     first: NDArray[np.int32]
     following: NDArray[np.int32]
-    sizes: NDArray[np.int64]
+    sizes: Ints
 
 
 def place_by_sums(check: Check, groups: list[Rows], stuck: Rows, keys: Keys, most: int) -> tuple[list[Rows], Rows]:
@@ -302,14 +289,14 @@ def _lists_of(lists: LinkedGroups) -> list[Rows]:
     return cut_groups(np.concatenate(rows)[order], np.cumsum(np.bincount(number)))
 
 
-def cut_groups(rows: Rows, ends: NDArray[np.int64]) -> list[Rows]:
+def cut_groups(rows: Rows, ends: Ints) -> list[Rows]:
     """Rows that lie group after group, group by group; `ends` says where each ends."""
     return [rows[start:end] for start, end in pairwise([0, *ends.tolist()])]
 
 
 @kernel
 def _is_hidden(
-    people: PeopleOdds, lists: LinkedGroups, g: int, row: int, held: tuple[int, int, float], hint: NDArray[np.int64]
+    people: PeopleOdds, lists: LinkedGroups, g: int, row: int, held: tuple[int, int, float], hint: Ints
 ) -> bool:
     """Return whether c rows of group g and `row` can have v with p at most 1/r, by sums; `held` is v, c and r.
 
@@ -334,15 +321,7 @@ def _is_hidden(
 
 
 @kernel
-def _takes(
-    people: PeopleOdds,
-    lists: LinkedGroups,
-    g: int,
-    row: int,
-    r: float,
-    counts: NDArray[np.int64],
-    hint: NDArray[np.int64],
-) -> bool:
+def _takes(people: PeopleOdds, lists: LinkedGroups, g: int, row: int, r: float, counts: Ints, hint: Ints) -> bool:
     """Return whether group g holds with one row more; `counts` are zeros before and after."""
     x = people.value[row]
     counts[x] += 1
@@ -363,9 +342,7 @@ def _takes(
 
 
 @kernel
-def join_any(
-    people: PeopleOdds, lists: LinkedGroups, stuck: Rows, starts: NDArray[np.int64], r: float, asked: int
-) -> NDArray[np.bool_]:
+def join_any(people: PeopleOdds, lists: LinkedGroups, stuck: Rows, starts: Ints, r: float, asked: int) -> Bools:
     """Put each stuck row into the first group, from its start on, that stays robust; return which were placed."""
     placed, hint = np.zeros(len(stuck), np.bool_), np.zeros(len(people.odds), np.int64)
     counts = np.zeros(len(people.odds) + 1, np.int64)
