@@ -66,7 +66,7 @@ class Microaggregation(Method):
         return self._make_release(prepared, names, points)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.region_blocks import cut_regions
+        from hedgerow.methods.blocks import cut_regions
 
         names = self._check_columns(whole)
         regions = cut_regions(

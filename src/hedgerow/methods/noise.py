@@ -67,7 +67,7 @@ class Noise(Method):
         return self._make_release(prepared, lines, widths)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import deal_rows
+        from hedgerow.methods.blocks import deal_rows
 
         names = self._check_columns(whole)
         widths = {}

@@ -94,8 +94,7 @@ class Proximity(Method):
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.criteria.proximity import require_proximity
-        from hedgerow.methods.diverse_blocks import deal_in_turn
-        from hedgerow.methods.region_blocks import cut_regions
+        from hedgerow.methods.blocks import cut_regions, deal_in_turn
 
         column, m = _one_number(whole), int(self.m)
         found = counted.column(column)

@@ -71,7 +71,7 @@ class RankSwap(Method):
             )
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import deal_ranks
+        from hedgerow.methods.blocks import deal_ranks
 
         (name,) = whole.columns.sensitive
         require_complete(whole, [name])

@@ -68,7 +68,7 @@ class Retention(Method):
         return self._make_release(p, 0, prepared)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import deal_rows
+        from hedgerow.methods.blocks import deal_rows
 
         column = _one_sensitive(whole)
         domain, places = _domain(whole, column)

@@ -114,7 +114,7 @@ class TargetDistribution(Method):
         return TargetPlan(column, groups, Targets(targets.trees, which, targets.distance), leaves)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.region_blocks import cut_regions
+        from hedgerow.methods.blocks import cut_regions
 
         column, most = one_column(whole, "a target distribution"), counted.engine.block_rows
         cut = [] if self.parts is None else [self.parts] if isinstance(self.parts, str) else [*self.parts]
