@@ -36,6 +36,7 @@ from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import Line, column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import ONLY_KNOWN, missing_error, one_sensitive
 from hedgerow.methods.row_groups import part_clusters, quasi_codes, release_of
 from hedgerow.methods.scaled import BlockPlan, pack_blocks
 from hedgerow.parameters import read_whole
@@ -142,10 +143,7 @@ class KEAnonymity(Method):
         if self.refine == "quasi" and not prepared.columns.quasi:
             raise SchemaError("refine='quasi' divides groups by quasi-identifiers; there is none, so leave it out.")
         if sensitive.has_missing:
-            raise SchemaError(
-                f"'{column}' has missing values, which have no distance to others; "
-                f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
-            )
+            raise missing_error(column, "missing values, which have no distance to others;")
         where = column_line(sensitive.domain, column)
         KE(self.k, where.distance(KE(self.k, self.e).e)).require(where.positions, unit=where.unit, column=column)
         return where
@@ -213,12 +211,7 @@ class KEAnonymity(Method):
 
 
 def _one_sensitive(prepared: Prepared) -> str:
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(
-            f"(k,e)-anonymity protects one sensitive column; {len(prepared.columns.sensitive)} were given. "
-            "Publish the others as quasi-identifiers only if everyone may know them."
-        )
-    return prepared.columns.sensitive[0]
+    return one_sensitive(prepared, "(k,e)-anonymity protects one sensitive column", hint=ONLY_KNOWN)
 
 
 def _guarantee(column: str, criterion: KE, l: int | None) -> Guarantee:  # noqa: E741

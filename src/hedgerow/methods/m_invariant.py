@@ -22,6 +22,7 @@ from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError, counted
 from hedgerow.ledger.ledger import SeriesMemory
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import missing_error, one_sensitive
 from hedgerow.methods.row_groups import check_grouping, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import (
@@ -209,15 +210,10 @@ class _Series:
 
 
 def _one_sensitive(prepared: Prepared) -> str:
-    names = prepared.columns.sensitive
-    if len(names) != 1:
-        raise SchemaError(f"m-invariance protects one sensitive column; {len(names)} were given.")
-    if prepared.table.arrow.column(names[0]).null_count:
-        raise SchemaError(
-            f"'{names[0]}' has missing values, which cannot be part of a signature; "
-            f'missing={{"{names[0]}": "suppress"}} suppresses these rows and counts them.'
-        )
-    return names[0]
+    column = one_sensitive(prepared, "m-invariance protects one sensitive column")
+    if prepared.table.arrow.column(column).null_count:
+        raise missing_error(column, "missing values, which cannot be part of a signature;")
+    return column
 
 
 @dataclass(frozen=True, eq=False)

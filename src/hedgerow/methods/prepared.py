@@ -23,6 +23,9 @@ Progress = Callable[[str, float], None]
 """Called with the name of the step and the share of the work that is done."""
 
 
+ONLY_KNOWN = "Publish the others as quasi-identifiers only if everyone may know them."
+
+
 @dataclass(frozen=True)
 class Prepared:
     """A table whose columns have meaning and whose rows will all be published; `pending` is its place in a ledger.
@@ -110,9 +113,19 @@ def _without_suppressed(table: Table, schema: Schema) -> Table:
         if column.null_count == 0 or policy == "value":
             continue
         if policy == "refuse":
-            raise SchemaError(
-                f"'{name}' has {counted(column.null_count, 'missing value')}. Say what to do with them: "
-                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
-            )
+            raise missing_error(name, f"{counted(column.null_count, 'missing value')}. Say what to do with them:")
         keep &= column.is_valid().to_numpy()
     return table if keep.all() else table.take(np.flatnonzero(keep))
+
+
+def missing_error(name: str, said: str) -> SchemaError:
+    """Say what is wrong with missing values of a column, and the way out."""
+    return SchemaError(f'\'{name}\' has {said} missing={{"{name}": "suppress"}} suppresses these rows and counts them.')
+
+
+def one_sensitive(prepared: Prepared, what: str, *, hint: str = "") -> str:
+    """The only sensitive column; `what` a method does to one, such as "Retention replaces one sensitive column"."""
+    names = prepared.columns.sensitive
+    if len(names) != 1:
+        raise SchemaError(f"{what}; {len(names)} were given. {hint}".rstrip())
+    return names[0]

@@ -21,6 +21,7 @@ from hedgerow.criteria.proximity import Reach, absolute, largest_retention, rela
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import one_sensitive
 from hedgerow.methods.row_groups import release_of_rows, require_complete
 from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import Number, check_flag, read_number, read_whole
@@ -117,10 +118,9 @@ class Retention(Method):
 
 
 def _one_sensitive(prepared: Prepared) -> str:
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(f"Retention replaces one sensitive column; {len(prepared.columns.sensitive)} were given.")
-    require_complete(prepared, prepared.columns.sensitive)
-    return prepared.columns.sensitive[0]
+    column = one_sensitive(prepared, "Retention replaces one sensitive column")
+    require_complete(prepared, [column])
+    return column
 
 
 def _domain(prepared: Prepared, column: str) -> tuple[pa.Array, NDArray[np.int32]]:

@@ -26,6 +26,7 @@ from hedgerow.exact import as_fraction
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import ONLY_KNOWN, one_sensitive
 from hedgerow.methods.robust_odds import check_grouped, check_odds, groups_above_limit
 from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
 from hedgerow.parameters import read_whole
@@ -300,11 +301,7 @@ def _stuck_most(candidates: RobustRows, groups: NDArray[np.int32]) -> str:
 
 
 def _one_sensitive(prepared: Prepared) -> str:
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(
-            f"r-robustness protects one sensitive column; {len(prepared.columns.sensitive)} were given. "
-            "Publish the others as quasi-identifiers only if everyone may know them."
-        )
+    one_sensitive(prepared, "r-robustness protects one sensitive column", hint=ONLY_KNOWN)
     if not prepared.columns.quasi:
         raise SchemaError("r-robustness needs a quasi-identifier: without one there is no distribution to know.")
     return prepared.columns.sensitive[0]

@@ -20,6 +20,7 @@ from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.methods.method import Prepared
+from hedgerow.methods.prepared import missing_error
 from hedgerow.parameters import read_names
 from hedgerow.partition.clusters import most_together, separate_clusters
 from hedgerow.release import Guarantee, Made, Release
@@ -289,10 +290,7 @@ def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
     """Refuse columns with gaps: a missing value can be neither moved nor averaged."""
     for name in names:
         if prepared.table.arrow.column(name).null_count:
-            raise SchemaError(
-                f"'{name}' has missing values, which cannot be replaced; "
-                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
-            )
+            raise missing_error(name, "missing values, which cannot be replaced;")
 
 
 def require_squares(prepared: Prepared, names: Sequence[str]) -> None:

@@ -27,6 +27,7 @@ from hedgerow.criteria.target import read_shift
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import missing_error, one_sensitive
 from hedgerow.methods.scaled import BlockPlan, divide_classes
 from hedgerow.partition.target.fake_values import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
@@ -325,14 +326,9 @@ def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: NDArray[np.int6
 
 def one_column(prepared: Prepared, what: str) -> str:
     """The one sensitive column, without missing values, or a reason."""
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(f"{what} protects one sensitive column; {len(prepared.columns.sensitive)} were given.")
-    column = prepared.columns.sensitive[0]
+    column = one_sensitive(prepared, f"{what} protects one sensitive column")
     if prepared.table.encode(column).has_missing:
-        raise SchemaError(
-            f"'{column}' has missing values, which are in no hierarchy; "
-            f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
-        )
+        raise missing_error(column, "missing values, which are in no hierarchy;")
     return column
 
 
