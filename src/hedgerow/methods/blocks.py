@@ -32,7 +32,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Counts
+from hedgerow.arrays import Counts, Ints
 from hedgerow.criteria.groupwise import Limits, require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import SchemaError
@@ -63,10 +63,10 @@ class RegionTree:
 
     names: tuple[str, ...]
     places: tuple[NDArray[np.int32] | None, ...]
-    column: NDArray[np.int64]
-    code: NDArray[np.int64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
+    column: Ints
+    code: Ints
+    left: Ints
+    right: Ints
     number: NDArray[np.int32]
 
     def fields(self, batch: pa.Table) -> NDArray[np.int32]:
@@ -88,10 +88,10 @@ class RegionTree:
 @kernel
 def _descend(
     fields: NDArray[np.int32],
-    column: NDArray[np.int64],
-    code: NDArray[np.int64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
+    column: Ints,
+    code: Ints,
+    left: Ints,
+    right: Ints,
     number: NDArray[np.int32],
     found: NDArray[np.int32],
 ) -> None:
@@ -324,11 +324,11 @@ def _too_many(column: str, counts: Counts, rows: int) -> SchemaError:
     )
 
 
-def _before(ranks: Counts, groups: int, borders: Counts) -> NDArray[np.int64]:
+def _before(ranks: Counts, groups: int, borders: Counts) -> Ints:
     """How many of the first so many rows go to the groups of each block."""
     rounds, rest = np.divmod(ranks[:, None], groups)
     widths = np.diff(borders)
-    table: NDArray[np.int64] = rounds * widths + np.clip(rest - borders[:-1], 0, widths)
+    table: Ints = rounds * widths + np.clip(rest - borders[:-1], 0, widths)
     return table
 
 

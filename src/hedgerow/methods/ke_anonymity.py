@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import free_unused
+from hedgerow.arrays import Ints, free_unused
 from hedgerow.criteria.ke import KE, Number
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import Line, column_line, fraction_text
@@ -125,7 +125,7 @@ class KEAnonymity(Method):
         placing, blocks = pack_pieces(pieces, column, found.size, most=most, keys=keys)
         return BlockPlan(placing, partial(self._publish_pieces, where, blocks))
 
-    def _holds(self, where: Line, values: NDArray[np.int32], counts: NDArray[np.int64]) -> bool:
+    def _holds(self, where: Line, values: NDArray[np.int32], counts: Ints) -> bool:
         kept = KE(self.k, where.distance(KE(self.k, self.e).e)).feasible(where.positions[values])
         return kept and (self.l is None or self.l * int(counts.max()) <= int(counts.sum()))
 
@@ -192,7 +192,7 @@ class KEAnonymity(Method):
             made=prepared.provenance("KEAnonymity", self._parameters()),
         )
 
-    def _partition(self, where: Line, counts: NDArray[np.int64], keys: Keys) -> Pieces:
+    def _partition(self, where: Line, counts: Ints, keys: Keys) -> Pieces:
         if self.l is not None:
             from hedgerow.partition.ke.capped import ke_capped
 
@@ -223,7 +223,7 @@ def _guarantee(column: str, criterion: KE, l: int | None) -> Guarantee:  # noqa:
 _MOST_DRAWN = 1 << 24
 _TRIES = 3
 
-Holds = Callable[[NDArray[np.int32], NDArray[np.int64]], bool]
+Holds = Callable[[NDArray[np.int32], Ints], bool]
 """Return whether a group of so many rows of these values keeps the promise."""
 
 
@@ -231,10 +231,10 @@ Holds = Callable[[NDArray[np.int32], NDArray[np.int64]], bool]
 class KEBlocks:
     """The pieces of each block: block b has pieces starts[b]:starts[b + 1], its groups numbered from 0."""
 
-    starts: NDArray[np.int64]
+    starts: Ints
     values: NDArray[np.int32]
     groups: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    counts: Ints
 
     def pieces(self, block: int) -> Pieces:
         """The pieces of a block, sorted by value and group."""
@@ -263,9 +263,7 @@ def divide_large(pieces: Pieces, holds: Holds, *, most: int, keys: Keys) -> Piec
     return Pieces(values[order], groups[order], counts[order])
 
 
-def _divide_rows(
-    values: NDArray[np.int32], counts: NDArray[np.int64], holds: Holds, *, most: int, keys: Keys
-) -> NDArray[np.int64]:
+def _divide_rows(values: NDArray[np.int32], counts: Ints, holds: Holds, *, most: int, keys: Keys) -> Ints:
     """The rows of each value in each part, one line a part."""
     rows = int(counts.sum())
     parts = -(-rows // most)
@@ -311,10 +309,10 @@ def deal_at_random(where: Line, column: CodedColumn, name: str, *, criterion: KE
     return Placing.of_table(ColumnClass(name), _join_blocks(table, where, criterion).T, keys=keys)
 
 
-def _join_blocks(table: NDArray[np.int64], where: Line, criterion: KE) -> NDArray[np.int64]:
+def _join_blocks(table: Ints, where: Line, criterion: KE) -> Ints:
     """Join a block that cannot keep the criterion with the one after it; the last one with the one before."""
     kept = KE(criterion.k, where.distance(criterion.e))
-    done, pending = list[NDArray[np.int64]](), np.zeros(table.shape[1], np.int64)
+    done, pending = list[Ints](), np.zeros(table.shape[1], np.int64)
     for line in table:
         pending = pending + line
         if kept.feasible(where.positions[pending > 0]):

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError, counted
 from hedgerow.ledger.ledger import SeriesMemory
@@ -296,7 +296,7 @@ def _join_domains(
     return together.domain, together.codes[: len(before)], together.codes[len(before) :]
 
 
-def _ascending(offsets: NDArray[np.int64], members: NDArray[np.int32]) -> Signatures:
+def _ascending(offsets: Ints, members: NDArray[np.int32]) -> Signatures:
     """Signatures whose values ascend by their new codes."""
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return Signatures(offsets, members[np.lexsort((members, owners))])
@@ -317,12 +317,7 @@ def _nearness(prepared: Prepared) -> NDArray[np.uint64]:
 
 
 def check_signatures(
-    rows: NDArray[np.int64],
-    known: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    members: NDArray[np.int32],
+    rows: Ints, known: Ints, groups: Ints, codes: Ints, offsets: Ints, members: NDArray[np.int32]
 ) -> None:
     """Everybody with a signature is in a group that publishes exactly it; see `count_broken_signatures`."""
     if broken := count_broken_signatures(rows, known, groups, codes, offsets, members):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import Infeasible, SchemaError, counted
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Rows
@@ -44,7 +45,7 @@ class Prepared:
     handed: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
-    def clusters(self) -> NDArray[np.int64] | None:
+    def clusters(self) -> Ints | None:
         """The number of each row's household or person; a row without one is alone. None where none was declared."""
         for name in self.schema.cluster:
             encoded = self.table.encode(name)
@@ -120,7 +121,8 @@ def _without_suppressed(table: Table, schema: Schema) -> Table:
 
 def missing_error(name: str, said: str) -> SchemaError:
     """Say what is wrong with missing values of a column, and the way out."""
-    return SchemaError(f'\'{name}\' has {said} missing={{"{name}": "suppress"}} suppresses these rows and counts them.')
+    way_out = f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
+    return SchemaError(f"'{name}' has {said} {way_out}")
 
 
 def one_sensitive(prepared: Prepared, what: str, *, hint: str = "") -> str:

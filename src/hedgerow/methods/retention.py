@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.proximity import Reach, absolute, largest_retention, relative, same_value
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
@@ -94,7 +95,7 @@ class Retention(Method):
             parameters=self._parameters(p),
         )
 
-    def _probability(self, domain: pa.Array, counts: NDArray[np.int64], column: str) -> Fraction:
+    def _probability(self, domain: pa.Array, counts: Ints, column: str) -> Fraction:
         """The probability with which a value is kept."""
         if self.p is not None:
             return read_number("p", self.p)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.criteria.groupwise import KAnonymity
 from hedgerow.errors import Infeasible, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
@@ -191,7 +192,7 @@ class Robust(Method):
             f"{self.k}. A larger k or fewer protected values may allow more; leave k out to let groups be tested."
         )
 
-    def _find_broken(self, candidates: RobustRows, labels: NDArray[np.int32], r: Fraction) -> NDArray[np.bool_]:
+    def _find_broken(self, candidates: RobustRows, labels: NDArray[np.int32], r: Fraction) -> Bools:
         grouped, criterion = _group_rows(candidates, labels), Robustness(r, self.model)
         return groups_above_limit(candidates.knowledge, grouped, candidates.member, criterion)
 
@@ -287,7 +288,7 @@ def _names(candidates: RobustRows, protect: Sequence[object] | None) -> list[str
     return ["/".join(f"'{written[y]}'" for y in np.flatnonzero(row)) for row in candidates.member]
 
 
-def _rank(counts: NDArray[np.int64], x: int) -> str:
+def _rank(counts: Ints, x: int) -> str:
     place = int((counts > counts[x]).sum()) + 1
     return f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
 

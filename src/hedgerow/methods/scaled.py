@@ -27,6 +27,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.exact import DecimalGrid, column_grid, require_ticks
 from hedgerow.ledger import Ledger, PendingEntry
 from hedgerow.ledger.fingerprint import Hashes, value_hashes
@@ -88,7 +89,7 @@ class BlockWork:
         return self.plan(number, self.prepare(number, coded))
 
 
-def pack_blocks(rows: NDArray[np.int64], most: int) -> NDArray[np.int32]:
+def pack_blocks(rows: Ints, most: int) -> NDArray[np.int32]:
     """The block of each group: groups in the given order fill blocks of at most `most` rows, larger ones one alone."""
     blocks, filled, block = np.empty(len(rows), np.int32), most + 1, -1
     for group, size in enumerate(rows.tolist()):
@@ -100,7 +101,7 @@ def pack_blocks(rows: NDArray[np.int64], most: int) -> NDArray[np.int32]:
 
 
 def divide_classes(
-    classify: Callable[[pa.Table], NDArray[np.int32]], rows: NDArray[np.int64], *, most: int, least: int = 1, keys: Keys
+    classify: Callable[[pa.Table], NDArray[np.int32]], rows: Ints, *, most: int, least: int = 1, keys: Keys
 ) -> Placing:
     """Pack classes into blocks of at most `most` rows; the rows of a larger class are dealt to several at random.
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.target import read_shift
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
@@ -263,12 +264,7 @@ class PartTargets:
 
 
 def choose_targets(
-    target: Any,
-    most: int | None,
-    prepared: Prepared,
-    parts: Parts,
-    there: NDArray[np.int64],
-    rows: NDArray[np.int64] | None = None,
+    target: Any, most: int | None, prepared: Prepared, parts: Parts, there: Ints, rows: Ints | None = None
 ) -> PartTargets:
     """Find the target of the parts that are `there`; `most` makes ratios small.
 
@@ -302,7 +298,7 @@ def _target_of(target: Any, key: Any) -> Any:
 
 
 def _tree(
-    wanted: Any, most: int | None, prepared: Prepared, sensitive: Encoded, rows: NDArray[np.int64]
+    wanted: Any, most: int | None, prepared: Prepared, sensitive: Encoded, rows: Ints
 ) -> tuple[Hierarchy, Fraction]:
     tree = wanted
     if isinstance(wanted, str):
@@ -319,7 +315,7 @@ def _tree(
     return small.hierarchy, small.distance
 
 
-def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: NDArray[np.int64]) -> Hierarchy:
+def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: Ints) -> Hierarchy:
     leaves = bare.leaf_codes(column, sensitive.domain)[sensitive.codes]
     return histogram(bare, np.bincount(leaves, rows, minlength=bare.num_leaves).astype(np.int64).tolist())
 
@@ -361,7 +357,7 @@ def check_target(target: object) -> None:
 class Parts:
     """The part of each row, and the keys by which targets are given: values of a column, or interval numbers."""
 
-    codes: NDArray[np.int64]
+    codes: Ints
     keys: tuple[Any, ...]
 
 
@@ -370,8 +366,8 @@ class PartGroups:
     """Rows group after group, with the part of each group."""
 
     rows: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    parts: NDArray[np.int64]
+    offsets: Ints
+    parts: Ints
 
 
 def parts_of(table: Table, parts: str | Mapping[str, Sequence[Any]] | None, open_columns: Sequence[str]) -> Parts:
@@ -411,7 +407,7 @@ def _interval(value: Any, cuts: Sequence[Any], column: str) -> int:
         raise ParameterError(f"the cut points of 'parts' must be of the kind of '{column}'.") from None
 
 
-def equal_quasi(table: Table, quasi: Sequence[str], parts: Parts) -> NDArray[np.int64]:
+def equal_quasi(table: Table, quasi: Sequence[str], parts: Parts) -> Ints:
     """Number the rows so that two rows agree exactly if their parts and quasi-identifiers do."""
     cells, size = parts.codes, len(parts.keys)
     for name in quasi:
@@ -424,7 +420,7 @@ def equal_quasi(table: Table, quasi: Sequence[str], parts: Parts) -> NDArray[np.
     return cells
 
 
-def group_rows(cells: NDArray[np.int64], parts: Parts) -> PartGroups:
+def group_rows(cells: Ints, parts: Parts) -> PartGroups:
     """Put rows with equal numbers next to each other."""
     if not cells.any():
         rows = np.arange(len(cells), dtype=np.int32)

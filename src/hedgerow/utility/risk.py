@@ -28,9 +28,8 @@ from itertools import combinations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes, Floats, Ints
+from hedgerow.arrays import Bools, Codes, Floats, Ints
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.verify.frequency import joint
 
@@ -306,14 +305,12 @@ def special_uniques(
     return SpecialUniques(total, _chances(columns, total, fraction), contributions)
 
 
-def _minimal_uniques(
-    columns: Mapping[str, pa.Array | pa.ChunkedArray],
-) -> Iterator[tuple[tuple[str, ...], NDArray[np.bool_]]]:
+def _minimal_uniques(columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> Iterator[tuple[tuple[str, ...], Bools]]:
     """Each combination with the rows that are unique in it and in no part of it, few columns first."""
     codes = {name: class_codes([column]) for name, column in columns.items()}
     nothing = np.zeros(len(next(iter(codes.values()))), np.int32)
     numbers: dict[tuple[str, ...], Codes] = {(): nothing}
-    singled: dict[tuple[str, ...], NDArray[np.bool_]] = {(): nothing > 0}
+    singled: dict[tuple[str, ...], Bools] = {(): nothing > 0}
     for size in range(1, len(codes) + 1):
         for chosen in combinations(codes, size):
             *first, last = chosen

@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import Infeasible, QueryError, SchemaError, counted
 from hedgerow.exact import floats_of
 from hedgerow.release.forms.generalized import SETS, box_columns
@@ -76,12 +75,7 @@ class ReleaseSummary:
 
 
 def summarize(
-    release: Release,
-    table: Table,
-    schema: Schema,
-    *,
-    threshold: float = 0.2,
-    population: int | Table | None = None,
+    release: Release, table: Table, schema: Schema, *, threshold: float = 0.2, population: int | Table | None = None
 ) -> ReleaseSummary | None:
     """Measure a release against its table; None where there is no quasi-identifier to find anybody by.
 
@@ -242,7 +236,7 @@ def _inside_boxes(release: Release, population: Table, classes: Ints) -> Floats:
 _BLOCK = 256
 
 
-def _mark_inside(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> NDArray[np.bool_]:
+def _mark_inside(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> Bools:
     """Which people lie inside which boxes."""
     inside = np.ones((boxes.num_rows, len(next(iter(people.values())))), np.bool_)
     for name, box in box_columns(release.columns, release.group_column).items():
