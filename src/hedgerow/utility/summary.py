@@ -1,6 +1,6 @@
 """Risk and loss of a release beside those of the table that it was made from: what `publish` prints.
 
-Source     own; the measures are those of `utility.risk`, `utility.suda`, `utility.measures` and `utility.widths`
+Source     own; the measures are those of `utility.risk`, `utility.measures` and `utility.widths`
 Cost       O(n log n); with a population table, one look at its distinct rows per class
 
 The figures before publishing are about the table itself, and stay with its owner. Those after follow from the release.
