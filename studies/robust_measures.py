@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Rational
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats
-from hedgerow.inference.bounds import delta_max
 from hedgerow.inference.full import binary_posteriors
 from studies.robust_data import People
 from studies.robust_rivals import Grouping
 
 Name = TypeVar("Name")
 
-__all__ = ["CountQuery", "Risk", "count_errors", "count_queries", "risk"]
+__all__ = ["CountQuery", "Risk", "count_errors", "count_queries", "delta_max", "risk"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,14 @@ class Risk:
     worst: float
     delta: float
     delta_max: float
+
+
+def delta_max(rows: int, r: Fraction | int, f_max: Fraction | float) -> Fraction | float:
+    """The widest spread of f in a group of `rows` rows for which the paper promises p <= 1/r."""
+    if f_max == 0 or f_max == 1:
+        return f_max * 0
+    exact = Fraction(r) if isinstance(f_max, Rational) else float(r)
+    return (rows - exact) * f_max / (f_max * (exact - 1) / (1 - f_max) + (rows - 1))
 
 
 @dataclass(frozen=True, eq=False)

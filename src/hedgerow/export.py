@@ -84,8 +84,8 @@ def _contents(release: Release | GroupedGraph, *, by_parts: bool) -> ExportConte
     from hedgerow.graph.grouped import GroupedGraph
 
     if isinstance(release, GroupedGraph):
-        from hedgerow.graph.readme import example
-        from hedgerow.graph.readme import readme as graph_page
+        from hedgerow.graph.bundle import example
+        from hedgerow.graph.bundle import readme as graph_page
 
         shown = example(release)
         return ExportContents(

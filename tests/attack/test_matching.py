@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hedgerow as hr
-from hedgerow.attack.candidates import ORDERED, SAME, SET, CandidateColumn, CandidateRows
-from hedgerow.attack.matching import _nearest, fit
+from hedgerow.attack.candidates import ORDERED, SAME, SET, CandidateColumn, CandidateRows, _nearest, fit
 
 NAN = float("nan")
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from hedgerow.attack.candidates import CandidateColumn, CandidateRows
-from hedgerow.attack.matching import place_people
+from hedgerow.attack.candidates import CandidateColumn, CandidateRows, place_people
 
 
 def _seen(first, second, groups, weights=None):

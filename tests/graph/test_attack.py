@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import hedgerow.graph as hg
+from hedgerow.attack.finding import Rate
 from hedgerow.datasets.printed import authors_and_papers
 from hedgerow.errors import Infeasible, InputError, ParameterError
+from hedgerow.graph.adjacency import Adjacency
 from hedgerow.graph.attack import (
     class_sizes,
     join_releases,
     processing_order,
-    score_pairs,
     signatures,
     static_attack,
 )
@@ -34,6 +36,14 @@ def _classes(signs, names) -> set[frozenset[str]]:
         frozenset(name for name, sign in zip(names, signs, strict=True) if sign == wanted)
         for wanted in set(signs.tolist())
     }
+
+
+def score_pairs(pairs: Sequence[tuple[int, int]], side: Adjacency, opposite: Adjacency) -> Rate:
+    """Count the guessed pairs that share a neighbour; the baseline is an upper bound for pairs drawn at random."""
+    near = [set(side.neighbours[side.offsets[v] : side.offsets[v + 1]].tolist()) for v in range(side.nodes)]
+    hits = sum(bool(near[u] & near[v]) for u, v in pairs)
+    together = float((opposite.degrees * (opposite.degrees - 1.0)).sum()) / 2
+    return Rate(hits, len(pairs), min(1.0, together / max(1.0, side.nodes * (side.nodes - 1.0) / 2)))
 
 
 def test_signatures_of_the_printed_graph() -> None:

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 import hedgerow.graph as hg
 from hedgerow.cli import main
 from hedgerow.export import export_files
-from hedgerow.graph.readme import readme
+from hedgerow.graph.bundle import readme
 from tests.graph.test_edge_values import hub_graph
 
 

@@ -9,8 +9,8 @@ import pytest
 
 import hedgerow.graph as hg
 from hedgerow.errors import ParameterError
+from hedgerow.graph.attack import item_attack, km_violations
 from hedgerow.graph.compare import compare_answers
-from hedgerow.graph.transactions import item_attack, km_violations
 from tests.support.graph_worlds import tiny_graph
 
 

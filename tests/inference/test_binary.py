@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedgerow.inference.full import at_most, binary_posteriors, by_group, relative_error
-from hedgerow.testing import posterior_worlds as worlds
+from tests.support import possible_worlds as worlds
 
 HAS, HAS_NOT = 0, 1
 

@@ -5,9 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from hedgerow.inference.bounds import delta_max, least_suppressed, pair_bound, printed_bound_holds, rate_bound
 from hedgerow.inference.full import binary_posteriors
-from hedgerow.testing import posterior_worlds as worlds
+from hedgerow.inference.robust import least_suppressed, pair_bound
+from studies.robust_measures import delta_max
+from tests.support import possible_worlds as worlds
+from tests.support.robust_bounds import printed_bound_holds, rate_bound
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hedgerow.inference.full import full_by_group, full_posteriors, states
-from hedgerow.testing import posterior_worlds as worlds
+from tests.support import possible_worlds as worlds
 
 
 def _draw(rng: np.random.Generator, most: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.inference.knowledge import Knowledge
 from hedgerow.inference.robust import GroupedRows, Robustness, members, posteriors
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing import posterior_worlds as worlds
+from tests.support import possible_worlds as worlds
 
 KNOWN = Knowledge.given(
     "ill",

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hedgerow.inference.bounds import _estimate, draw_worlds, sample_posteriors
 from hedgerow.inference.full import full_posteriors
+from hedgerow.inference.robust import _estimate, draw_worlds, sample_posteriors
 from hedgerow.randomness import seeded_keys
 
 

@@ -15,7 +15,7 @@ from hedgerow.cli import main
 from hedgerow.errors import BundleError, InputError
 from hedgerow.ledger.fingerprint import Hashes
 from hedgerow.methods.prepared import prepare
-from hedgerow.methods.recording import pending_in_blocks
+from hedgerow.methods.scaled import pending_in_blocks
 from hedgerow.release.bundle import checksum
 from hedgerow.scale.coding import count_table
 from hedgerow.scale.duckdb import DuckEngine
@@ -193,17 +193,17 @@ def test_a_disk_that_fails_while_rows_are_scattered_is_told_in_a_sentence(number
 
 def test_a_table_that_grows_before_it_is_hashed_is_refused(tmp_path, monkeypatch):
     """As many rows are hashed as were counted, or nothing is published."""
-    from hedgerow.methods import recording
+    from hedgerow.methods import scaled
 
     file = tmp_path / "t.parquet"
     pq.write_table(people(), file)
-    original = recording.pending_in_blocks
+    original = scaled.pending_in_blocks
 
     def opened(*args, **options):
         pq.write_table(people(0, 301), file)
         return original(*args, **options)
 
-    monkeypatch.setattr(recording, "pending_in_blocks", opened)
+    monkeypatch.setattr(scaled, "pending_in_blocks", opened)
     with pytest.raises(InputError, match="changed"):
         METHOD.publish(file, SCHEMA, out=tmp_path / "out", ledger=tmp_path / "book")
     assert [one.name for one in tmp_path.iterdir()] == ["t.parquet"]

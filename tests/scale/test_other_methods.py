@@ -10,7 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import Infeasible, SchemaError
-from hedgerow.methods.diverse_blocks import deal_ranks
+from hedgerow.methods.blocks import deal_ranks
 from hedgerow.methods.scaled import divide_classes
 from hedgerow.randomness import generator, seeded_keys
 from hedgerow.release.forms.swapped import window_for

@@ -13,7 +13,7 @@ from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import seeded_keys
 from hedgerow.release.forms.perturbed import retain_values
 from hedgerow.testing.posterior_draws import Uncountable, outcomes, sum_chances
-from hedgerow.testing.posterior_view import view_of
+from hedgerow.testing.posterior_worlds import view_of
 
 ORDER = seeded_keys(1)
 

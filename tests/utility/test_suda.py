@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import hedgerow as hr
-from hedgerow.utility.suda import special_uniques
+from hedgerow.utility.risk import special_uniques
 
 FIGURES = json.loads((Path(__file__).parent / "peer_figures.json").read_text())
 CASES = [("A", "original"), ("A", "ihsn"), ("B", "original"), ("B", "ihsn")]

@@ -12,7 +12,7 @@ from hedgerow.inference.robust import GroupedRows, Robustness, members
 from hedgerow.methods.robust import Robust
 from hedgerow.methods.robust_odds import check_grouped, check_odds
 from hedgerow.release.release import Release
-from hedgerow.testing import posterior_worlds as worlds
+from tests.support import possible_worlds as worlds
 
 QUASI = ["a", "b"]
 

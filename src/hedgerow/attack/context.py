@@ -23,10 +23,12 @@ from hedgerow.attack.candidates import (
     CandidateColumn,
     CandidateRows,
     People,
+    Placement,
     candidate_rows,
+    fit,
     people_of,
+    place_people,
 )
-from hedgerow.attack.matching import Placement, fit, place_people
 from hedgerow.attack.worlds import CodedGroups, bin_numbers, cut_points
 from hedgerow.criteria.proximity import Reach, relative, same_value
 from hedgerow.errors import ParameterError

@@ -255,11 +255,15 @@ def learn_from(teacher: CodedGroups, rows: CodedGroups, class_of: Ints, *, keys:
     return learner
 
 
-def cut_points(values: Floats, most: int = MOST_BINS) -> Floats:
-    """Where to cut numbers into at most `most` bins: between all values where they are few, else at quantiles."""
+def cut_points(values: Floats) -> Floats:
+    """Where to cut numbers into at most `MOST_BINS` bins: between all values where they are few, else at quantiles."""
     known = values[~np.isnan(values)]
     distinct = np.unique(known)
-    return distinct[1:] if len(distinct) <= most else np.unique(np.quantile(known, np.arange(1, most) / most))
+    return (
+        distinct[1:]
+        if len(distinct) <= MOST_BINS
+        else np.unique(np.quantile(known, np.arange(1, MOST_BINS) / MOST_BINS))
+    )
 
 
 def bin_numbers(values: Floats, cuts: Floats) -> Ints:

@@ -218,7 +218,7 @@ def export_files(bundle: str, target: Path, kind: str = "csv", max_bytes: int | 
 def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: int | None = None) -> None:
     """Load the published tables into a schema of a PostgreSQL database; its view `example` gives bounds."""
     from hedgerow.graph import open as open_graph
-    from hedgerow.graph.readme import example
+    from hedgerow.graph.bundle import example
     from hedgerow.query.engines.postgres import load_tables
 
     release = open_graph(bundle, max_bytes=max_bytes)

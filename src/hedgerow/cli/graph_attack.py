@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.errors import ParameterError, counted
-from hedgerow.graph.attack import class_sizes, degree_attack, edge_attack, join_releases, signatures, static_attack
+from hedgerow.graph.attack import (
+    class_sizes,
+    degree_attack,
+    edge_attack,
+    item_attack,
+    join_releases,
+    signatures,
+    static_attack,
+)
 from hedgerow.graph.learned_links import learned_links
-from hedgerow.graph.transactions import item_attack
 from hedgerow.table import read_table
 
 if TYPE_CHECKING:

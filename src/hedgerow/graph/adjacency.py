@@ -28,6 +28,7 @@ from typing import Literal, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import by_code, permutation
@@ -43,7 +44,7 @@ _WORTH_A_THREAD = 100_000
 class Adjacency:
     """The neighbours of node v are `neighbours[offsets[v]:offsets[v + 1]]`, numbers below `opposite`."""
 
-    offsets: NDArray[np.int64]
+    offsets: Ints
     neighbours: NDArray[np.int32]
     opposite: int
 
@@ -58,7 +59,7 @@ class Adjacency:
         return len(self.neighbours)
 
     @cached_property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Ints:
         """How many neighbours each node has."""
         return np.diff(self.offsets)
 
@@ -67,11 +68,11 @@ class Adjacency:
         """The node of this side at each edge, in the order of `neighbours`."""
         return np.repeat(np.arange(self.nodes, dtype=np.int32), self.degrees)
 
-    def sums(self, values: NDArray[np.int64] | NDArray[np.bool_]) -> NDArray[np.int64]:
+    def sums(self, values: Ints | Bools) -> Ints:
         """Add up, for each node, the values of its edges (given in the order of `neighbours`), exactly."""
         running = np.zeros(len(values) + 1, np.int64)
         np.cumsum(values, out=running[1:])
-        total: NDArray[np.int64] = running[self.offsets[1:]] - running[self.offsets[:-1]]
+        total: Ints = running[self.offsets[1:]] - running[self.offsets[:-1]]
         return total
 
 
@@ -85,9 +86,7 @@ def adjacency(ends: NDArray[np.int32], others: NDArray[np.int32], nodes: int, op
 
 
 @kernel
-def _collect(
-    ends: NDArray[np.int32], others: NDArray[np.int32], nexts: NDArray[np.int64], neighbours: NDArray[np.int32]
-) -> None:
+def _collect(ends: NDArray[np.int32], others: NDArray[np.int32], nexts: Ints, neighbours: NDArray[np.int32]) -> None:
     """Write the other end of each edge into the list of its node: a counting sort."""
     for edge in range(len(ends)):
         node = ends[edge]
@@ -128,9 +127,7 @@ def largest_possible(seen_from: Adjacency) -> int:
 
 
 @kernel
-def _count(
-    offsets: NDArray[np.int64], neighbours: NDArray[np.int32], groups: NDArray[np.int32], last: NDArray[np.int32]
-) -> int:
+def _count(offsets: Ints, neighbours: NDArray[np.int32], groups: NDArray[np.int32], last: NDArray[np.int32]) -> int:
     """Count the edges whose node has an earlier edge into the same group; `last` is the last node seen by group."""
     unsafe = 0
     for node in range(len(offsets) - 1):
@@ -167,20 +164,20 @@ def order_nodes(side: Adjacency, opposite: Adjacency, order: Order, *, keys: Key
     return shuffled[_descending(rank[shuffled])]
 
 
-def _blur(degrees: NDArray[np.int64], keys: Keys) -> NDArray[np.float64]:
+def _blur(degrees: Ints, keys: Keys) -> Floats:
     """The logarithm of each degree with logistic noise: a degree e times as high comes first in four of five cases."""
     uniform = (keys(len(degrees)) >> np.uint64(11)).astype(np.float64) * 2.0**-53 + 2.0**-54
-    blurred: NDArray[np.float64] = np.log(degrees + 0.5) + BLUR * np.log(uniform / (1.0 - uniform))
+    blurred: Floats = np.log(degrees + 0.5) + BLUR * np.log(uniform / (1.0 - uniform))
     return blurred
 
 
-def _descending(ranks: NDArray[np.int64]) -> NDArray[np.int32]:
+def _descending(ranks: Ints) -> NDArray[np.int32]:
     """The places of the ranks from the highest down, equal ones in the order of the input; by counting."""
     codes = (int(ranks.max(initial=0)) - ranks).astype(np.int32)
     return by_code(codes, np.bincount(codes))
 
 
-def _neighbourhood_ranks(side: Adjacency, opposite_degrees: NDArray[np.int64]) -> NDArray[np.int64]:
+def _neighbourhood_ranks(side: Adjacency, opposite_degrees: Ints) -> Ints:
     """Rank nodes by degree, then by the ascending list of their neighbours' degrees."""
     seen = _ascending_in_runs(opposite_degrees[side.neighbours], side.ends)
     ranks = np.zeros(side.nodes, np.int64)
@@ -194,15 +191,15 @@ def _neighbourhood_ranks(side: Adjacency, opposite_degrees: NDArray[np.int64]) -
     return ranks
 
 
-def _ascending_in_runs(values: NDArray[np.int64], runs: NDArray[np.int32]) -> NDArray[np.int64]:
+def _ascending_in_runs(values: Ints, runs: NDArray[np.int32]) -> Ints:
     """Sort the values of each run, runs being numbered in ascending order: one plain sort of packed pairs."""
     bits = int(values.max(initial=0)).bit_length()
     packed = np.sort(runs.astype(np.int64) << bits | values)
-    ascending: NDArray[np.int64] = packed & ((1 << bits) - 1)
+    ascending: Ints = packed & ((1 << bits) - 1)
     return ascending
 
 
-def _row_ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _row_ranks(rows: Ints) -> Ints:
     """Rank rows of equal length in lexicographic order; equal rows share a rank."""
     if not rows.shape[1]:
         return np.zeros(len(rows), np.int64)
@@ -215,7 +212,7 @@ def _row_ranks(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return ranks
 
 
-def _pack(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _pack(rows: Ints) -> Ints:
     """Put as many numbers of a row as fit into each 62 bits, the first ones highest: fewer keys to sort by."""
     bits = max(1, int(rows.max()).bit_length())
     fit = max(1, 62 // bits)

@@ -17,16 +17,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import BrokenPromise, QueryError
 from hedgerow.graph.adjacency import adjacency, count_unsafe
 from hedgerow.graph.answer import GraphAnswer, GraphBounds, stack_bounds
 from hedgerow.graph.distinct import count_joined
 from hedgerow.graph.draws import Draws, Extent, average, largest, total
 from hedgerow.graph.edge_rows import EdgeMarks, EdgeRows, EdgeTicks, ticks_of_column
-from hedgerow.graph.entity_sums import EndValues, average_at_ends, largest_at_ends, sum_at_ends
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.graph.links import Links, count_ends, count_links, count_paths, links_by_group
 from hedgerow.graph.question import (
@@ -39,7 +37,16 @@ from hedgerow.graph.question import (
     read_question,
 )
 from hedgerow.graph.selected import Selected
-from hedgerow.graph.weighted import EdgeNumbers, average_of_edges, largest_of_edges, sum_of_pairs
+from hedgerow.graph.weighted import (
+    EdgeNumbers,
+    EndValues,
+    average_at_ends,
+    average_of_edges,
+    largest_at_ends,
+    largest_of_edges,
+    sum_at_ends,
+    sum_of_pairs,
+)
 from hedgerow.query.answer import Result, Rounding, finish_result
 from hedgerow.query.answer_table import AnswerTable
 from hedgerow.query.answered import Answered, check_results
@@ -116,7 +123,7 @@ class _GraphCell:
     """One row of a GROUP BY: its values by column, and what they leave of entities, nodes and edges of each end."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
-    marks: Mapping[tuple[str, str], NDArray[np.bool_]] = field(default_factory=dict)
+    marks: Mapping[tuple[str, str], Bools] = field(default_factory=dict)
 
 
 class _Engine:
@@ -309,7 +316,7 @@ class _Engine:
         expected = least.expected if marks.is_sure else math.nan
         return Links(least.lower, most.upper, expected)
 
-    def _pairs(self, kept: NDArray[np.bool_], end: str) -> tuple[Ints, Ints]:
+    def _pairs(self, kept: Bools, end: str) -> tuple[Ints, Ints]:
         left, right = (ends[kept].astype(np.int64) for ends in self.release.ends)
         return (left, right) if end == "left" else (right, left)
 
@@ -368,7 +375,7 @@ def _arrays(side: Side, end: str, names: frozenset[str], *, is_node: bool) -> di
     return {name: side.entities.column(name.removeprefix(f"{end}.")).combine_chunks() for name in names}
 
 
-def _mark_rows(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> NDArray[np.bool_]:
+def _mark_rows(predicate: Predicate, columns: Mapping[str, pa.Array], length: int) -> Bools:
     """Mark the rows where a condition is true; unknown is not true."""
     truth = evaluate(predicate, columns, length).fill_null(False)
     return np.asarray(truth.to_numpy(zero_copy_only=False), np.bool_)

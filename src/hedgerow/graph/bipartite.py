@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 
@@ -174,10 +175,10 @@ class BipartiteGraph:
 class EdgeValues:
     """Edges one by one: edge n joins the pair number `pairs[n]`, and has row n of the `columns`."""
 
-    pairs: NDArray[np.int64]
+    pairs: Ints
     columns: Mapping[str, pa.ChunkedArray]
 
-    def take(self, rows: NDArray[np.int64], pairs: NDArray[np.int64]) -> EdgeValues:
+    def take(self, rows: Ints, pairs: Ints) -> EdgeValues:
         """Some of the edges, with the pairs numbered anew."""
         chosen = pa.array(rows)
         return EdgeValues(pairs, {name: column.take(chosen) for name, column in self.columns.items()})

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools
 from hedgerow.errors import HedgerowError, ParameterError
 from hedgerow.graph.attack import degree_attack, static_attack
 from hedgerow.graph.bipartite import BipartiteGraph
@@ -180,7 +180,7 @@ def _compare_release(
     return line
 
 
-def _mark_entities(table: pa.Table, condition: str) -> NDArray[np.bool_]:
+def _mark_entities(table: pa.Table, condition: str) -> Bools:
     """The entities of the plain graph that satisfy a condition."""
     columns = {name: column_of(name, table.schema.field(name).type) for name in table.column_names}
     bound = bind(parse(f"SELECT count(*) FROM release WHERE {condition}"), columns, ())

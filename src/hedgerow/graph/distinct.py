@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.graph.adjacency import side_by_side
 from hedgerow.graph.links import Links, most_links, smallest_sums
 from hedgerow.graph.selected import Codes, MultiEdgePairs, Selected, multi_edge_pairs
@@ -62,9 +62,9 @@ def _by_group(counted: Selected, other: Selected, near: _Surroundings) -> _Joine
 class _Surroundings:
     """Per node: whether a neighbour is selected certainly, how many may be, and the probability that none is."""
 
-    certain: NDArray[np.bool_]
+    certain: Bools
     reach: Ints
-    missed: NDArray[np.float64]
+    missed: Floats
 
 
 def _surroundings(counted: Selected, other: Selected) -> _Surroundings:
@@ -99,9 +99,9 @@ def _look_around(
     neighbours: NDArray[np.int32],
     codes: Codes,
     shares: NDArray[np.int32],
-    certain: NDArray[np.bool_],
+    certain: Bools,
     reach: Ints,
-    missed: NDArray[np.float64],
+    missed: Floats,
 ) -> None:
     """Find, for each node, whether a neighbour is selected, how many may be, and the probability that none is."""
     for node in range(len(certain)):
@@ -117,19 +117,15 @@ class _CountedNodes(NamedTuple):
     """The counted side: first node and selected entities of each group; of each node what surrounds it."""
 
     firsts: Ints
-    nodes: NDArray[np.bool_]
-    certain: NDArray[np.bool_]
+    nodes: Bools
+    certain: Bools
     reach: Ints
     counts: Ints
 
 
 @kernel
 def _visit(
-    counted: _CountedNodes,
-    codes: Codes,
-    shares: NDArray[np.int32],
-    pairs: MultiEdgePairs,
-    found: _JoinedByGroup,
+    counted: _CountedNodes, codes: Codes, shares: NDArray[np.int32], pairs: MultiEdgePairs, found: _JoinedByGroup
 ) -> None:
     """Bound the joined entities of each group of the counted side."""
     firsts, counted_nodes, certain, reach, counted_counts = counted

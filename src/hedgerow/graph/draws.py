@@ -18,9 +18,8 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -66,9 +65,9 @@ class Draws:
         return np.asarray(np.minimum(self.drawn, self.members), np.int64)
 
     @cached_property
-    def chances(self) -> NDArray[np.float64]:
+    def chances(self) -> Floats:
         """For each number the probability that it is drawn."""
-        shares: NDArray[np.float64] = self.drawn / self.population
+        shares: Floats = self.drawn / self.population
         return shares[self.groups]
 
     @property
@@ -87,7 +86,7 @@ class Draws:
         lower, upper = Fraction(int(self.least_drawn.sum())), Fraction(int(self.most.sum()))
         return Extent(lower, upper, float(self.chances.sum()), self.variance(np.ones(len(self.groups))))
 
-    def variance(self, numbers: NDArray[np.float64]) -> float:
+    def variance(self, numbers: Floats) -> float:
         """The variance of the sum of these numbers of the members that are drawn, groups being independent."""
         sums, squares = (
             np.bincount(self.groups, weights=weights, minlength=len(self.population))

@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import QueryError
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.question import interval_columns
@@ -45,8 +44,8 @@ _INTERVAL = "'{}' of the edges is published as intervals: compare it with consta
 class EdgeMarks:
     """Edges that satisfy a condition certainly, and those that may."""
 
-    must: NDArray[np.bool_]
-    may: NDArray[np.bool_]
+    must: Bools
+    may: Bools
 
     @property
     def is_all(self) -> bool:
@@ -58,7 +57,7 @@ class EdgeMarks:
         """Whether it is known of each edge if it counts."""
         return np.array_equal(self.must, self.may)
 
-    def both(self, other: NDArray[np.bool_] | None) -> EdgeMarks:
+    def both(self, other: Bools | None) -> EdgeMarks:
         """Edges that satisfy something else too."""
         return self if other is None else EdgeMarks(self.must & other, self.may & other)
 
@@ -118,7 +117,7 @@ class EdgeRows:
             raise QueryError(_INTERVAL.format(min(unsure).removeprefix("edges.")))
         return values(expression, {name: self._array(name) for name in names}, self.table.num_rows)
 
-    def ticks(self, expression: Expression, kept: NDArray[np.bool_]) -> tuple[EdgeTicks, NDArray[np.bool_]]:
+    def ticks(self, expression: Expression, kept: Bools) -> tuple[EdgeTicks, Bools]:
         """The values of the kept edges that have one as whole numbers of a unit, and which these are."""
         if isinstance(expression, Column) and expression.name in self.intervals:
             low, high = (self._array(f"{expression.name}_{end}").filter(pa.array(kept)) for end in ("from", "to"))
@@ -130,9 +129,7 @@ class EdgeRows:
         has_value = kept & np.asarray(array.is_valid().to_numpy(zero_copy_only=False), np.bool_)
         return ticks_of_column(array.filter(pa.array(has_value)), expression), has_value
 
-    def numbers(
-        self, marks: EdgeMarks, ticks: EdgeTicks | None = None, kept: NDArray[np.bool_] | None = None
-    ) -> EdgeNumbers:
+    def numbers(self, marks: EdgeMarks, ticks: EdgeTicks | None = None, kept: Bools | None = None) -> EdgeNumbers:
         """The edges that may count, with their numbers; ones where nothing is asked of values."""
         kept = marks.may if kept is None else kept
         left, right = (ends[kept] for ends in self._ends)
@@ -157,7 +154,7 @@ class EdgeRows:
             return self.marks(Or(tuple(Compare("=", condition.operand, value) for value in condition.values)))
         return self._compare_interval(condition)
 
-    def _has_all(self, names: frozenset[str]) -> NDArray[np.bool_]:
+    def _has_all(self, names: frozenset[str]) -> Bools:
         found = np.ones(self.table.num_rows, np.bool_)
         for name in names:
             found &= np.asarray(self._array(name).is_valid().to_numpy(zero_copy_only=False), np.bool_)
@@ -177,7 +174,7 @@ class EdgeRows:
         low, high = (self._evaluate(condition, {name: f"{name}_{end}"}) for end in ("from", "to"))
         return EdgeMarks(low & high, low | high)
 
-    def _evaluate(self, condition: Predicate, renamed: dict[str, str] | None = None) -> NDArray[np.bool_]:
+    def _evaluate(self, condition: Predicate, renamed: dict[str, str] | None = None) -> Bools:
         if condition == Truth(True):
             return np.ones(self.table.num_rows, np.bool_)
         names = columns_of(condition)

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.graph.bipartite import BipartiteGraph
 from hedgerow.kernel import kernel
@@ -61,7 +62,7 @@ def author_paper_graph(
     return BipartiteGraph(left, right, "author", "paper", shuffled[0][ends], shuffled[1][paper_ends])
 
 
-def _paper_sizes(random: np.random.Generator, papers: int, edges: int, most: int) -> NDArray[np.int64]:
+def _paper_sizes(random: np.random.Generator, papers: int, edges: int, most: int) -> Ints:
     """Draw authors per paper: mostly one to four, now and then dozens, `edges` in all."""
     tail = np.minimum(random.pareto(2.6, papers) * 1.4, most - 1).astype(np.int64)
     sizes = np.minimum(1 + random.poisson(max(0.0, edges / papers - 1.55), papers) + tail, most)
@@ -90,9 +91,9 @@ def _random_entities(random: np.random.Generator, authors: int, papers: int) -> 
 
 @kernel
 def _write_papers(
-    sizes: NDArray[np.int64],
-    is_new: NDArray[np.bool_],
-    draws: NDArray[np.float64],
+    sizes: Ints,
+    is_new: Bools,
+    draws: Floats,
     ends: NDArray[np.int32],
     latest: NDArray[np.int32],
     written: NDArray[np.int32],
@@ -127,7 +128,7 @@ def _write_papers(
 
 @kernel
 def _suggest(
-    draw: NDArray[np.float64], ends: NDArray[np.int32], start: int, slot: int, latest: NDArray[np.int32], known: int
+    draw: Floats, ends: NDArray[np.int32], start: int, slot: int, latest: NDArray[np.int32], known: int
 ) -> int:
     """Draw an author: of the first author's latest paper, in proportion to papers written, or a recent one."""
     if slot > start and start and draw[0] < 0.5:

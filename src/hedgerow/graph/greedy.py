@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.graph.adjacency import Adjacency, Order, order_nodes
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
@@ -36,7 +37,7 @@ class Grouping:
     loose: int = 0
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """How many nodes each group has."""
         return np.bincount(self.groups, minlength=self.count)
 
@@ -89,7 +90,7 @@ class _Built(NamedTuple):
     room: NDArray[np.int32]
     nexts: NDArray[np.int32]
     avoided: NDArray[np.int32]
-    state: NDArray[np.int64]
+    state: Ints
 
 
 class _GroupSearch:
@@ -158,7 +159,7 @@ class _GroupSearch:
         self.state[_HEAD:] = (open_groups[0], open_groups[-1]) if len(open_groups) else (-1, -1)
 
 
-def _in_order(side: Adjacency, queue: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+def _in_order(side: Adjacency, queue: NDArray[np.int32]) -> tuple[Ints, NDArray[np.int32]]:
     """Copy offsets and neighbours so that node n is the n-th of the queue."""
     offsets = np.zeros(side.nodes + 1, np.int64)
     np.cumsum(side.degrees[queue], out=offsets[1:])
@@ -170,9 +171,9 @@ def _in_order(side: Adjacency, queue: NDArray[np.int32]) -> tuple[NDArray[np.int
 @kernel
 def _copy(
     queue: NDArray[np.int32],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     neighbours: NDArray[np.int32],
-    new_offsets: NDArray[np.int64],
+    new_offsets: Ints,
     new_neighbours: NDArray[np.int32],
 ) -> None:
     """Copy the neighbours of each node of the queue to consecutive places."""
@@ -183,11 +184,7 @@ def _copy(
 
 
 @kernel
-def _place(
-    node: int,
-    built: _Built,
-    beyond: int,
-) -> int:
+def _place(node: int, built: _Built, beyond: int) -> int:
     """Put a node into the first open group that it need not avoid; return that group if it stays open, else -1."""
     wanted, groups, sizes, room, nexts, avoided, state = built
     before, group = -1, state[_HEAD]
@@ -220,9 +217,9 @@ def _place(
 
 @kernel
 def _fill(
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     neighbours: NDArray[np.int32],
-    far_offsets: NDArray[np.int64],
+    far_offsets: Ints,
     touched: NDArray[np.int32],
     more: NDArray[np.int32],
     built: _Built,
@@ -262,9 +259,9 @@ def _fill(
 @kernel
 def _refill(
     queue: NDArray[np.int32],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     neighbours: NDArray[np.int32],
-    far_offsets: NDArray[np.int64],
+    far_offsets: Ints,
     far_neighbours: NDArray[np.int32],
     built: _Built,
     beyond: int,

@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
 from hedgerow.markup import html_note, html_table
@@ -37,7 +38,7 @@ class Side:
     group_column: str
     entity_groups: NDArray[np.int32]
     node_groups: NDArray[np.int32]
-    sizes: NDArray[np.int64]
+    sizes: Ints
     neighbours: Adjacency
 
     @property
@@ -46,7 +47,7 @@ class Side:
         return len(self.sizes)
 
     @property
-    def degrees(self) -> NDArray[np.int64]:
+    def degrees(self) -> Ints:
         """How many edges each node has."""
         return self.neighbours.degrees
 

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools
 from hedgerow.errors import Infeasible
 from hedgerow.graph.adjacency import Adjacency, Order, largest_possible
 from hedgerow.graph.bipartite import BipartiteGraph
@@ -39,16 +40,14 @@ SLACKS = (1, 2, 4, 8)
 """How far below what counting allows the sizes of groups of neighbours of hubs are tried."""
 HUB_CHOICES: tuple[HubChoice, ...] = get_args(HubChoice)
 
-Marks = NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class Hubs:
     """The entities that were set aside, and the number of pairs that they joined."""
 
     graph: BipartiteGraph
-    left: Marks
-    right: Marks
+    left: Bools
+    right: Bools
     links: int
 
     @property
@@ -112,7 +111,7 @@ def set_hubs_aside(graph: BipartiteGraph, k: int, l: int, tightness: int) -> tup
     ), aside
 
 
-def without_entities(graph: BipartiteGraph, hubs: tuple[Marks, Marks], edges: Marks) -> BipartiteGraph:
+def without_entities(graph: BipartiteGraph, hubs: tuple[Bools, Bools], edges: Bools) -> BipartiteGraph:
     """The graph without some entities and with some of its pairs."""
     numbers = [(np.cumsum(~marks) - 1).astype(np.int32) for marks in hubs]
     values = graph.values

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.errors import InputError
 from hedgerow.graph.attack import group_pairs
 from hedgerow.graph.grouped import GroupedGraph, Side
@@ -165,10 +165,10 @@ class _Component:
     """Learned entities that constrain each other, and all their placements: a row each, a column an entity."""
 
     entities: tuple[Entity, ...]
-    places: NDArray[np.int64]
+    places: Ints
 
     @cached_property
-    def columns(self) -> dict[Entity, NDArray[np.int64]]:
+    def columns(self) -> dict[Entity, Ints]:
         return {entity: self.places[:, number] for number, entity in enumerate(self.entities)}
 
 
@@ -239,7 +239,7 @@ class _Known:
 
         Components are independent, so their shares of placements multiply.
         """
-        marks: dict[int, NDArray[np.bool_]] = {}
+        marks: dict[int, Bools] = {}
         for number, node, entity in ((0, x, v), (1, y, w)):
             group = int(self.sides[number].node_groups[node])
             for other in self.learned[number].get(group, []) if entity is None else [entity]:

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.graph.adjacency import Adjacency, side_by_side
 from hedgerow.graph.selected import Codes, MultiEdgePairs, Selected, multi_edge_pairs
 from hedgerow.kernel import kernel
@@ -64,7 +64,7 @@ def count_links(left: Selected, right: Selected) -> Links:
     )
 
 
-def most_links(left: Selected, right: Selected, among: NDArray[np.bool_]) -> int:
+def most_links(left: Selected, right: Selected, among: Bools) -> int:
     """Return an upper bound of the edges from selected left nodes to selected right ones that `among` marks."""
     return int(_by_group(left, right, np.where(among, right.codes, right.codes.dtype.type(0))).upper.sum())
 
@@ -112,7 +112,7 @@ class _NearSide(NamedTuple):
     offsets: Ints
     neighbours: NDArray[np.int32]
     firsts: Ints
-    nodes: NDArray[np.bool_]
+    nodes: Bools
 
 
 class _FarEnds(NamedTuple):
@@ -130,12 +130,7 @@ def _near_side(near: Selected) -> _NearSide:
 
 @kernel
 def _visit(
-    near: _NearSide,
-    near_counts: Ints,
-    far: _FarEnds,
-    pairs: MultiEdgePairs,
-    scratch: Ints,
-    found: _ByGroup,
+    near: _NearSide, near_counts: Ints, far: _FarEnds, pairs: MultiEdgePairs, scratch: Ints, found: _ByGroup
 ) -> None:
     """Bound the edges of each group of the near side."""
     offsets, neighbours, firsts, near_nodes = near
@@ -296,7 +291,7 @@ def count_ends(start: Selected, via: Selected, end: Selected) -> tuple[int, int]
     return int(lower), int(np.minimum(end.counts, possible).sum())
 
 
-def _pairs(via: Selected, start: NDArray[np.float64], end: NDArray[np.float64], middle: NDArray[np.float64]) -> float:
+def _pairs(via: Selected, start: Floats, end: Floats, middle: Floats) -> float:
     """Add up, over the nodes in the middle, the weights of all pairs of different neighbours."""
     graph = via.side.neighbours
     near, far = start[graph.neighbours], end[graph.neighbours]
@@ -305,9 +300,7 @@ def _pairs(via: Selected, start: NDArray[np.float64], end: NDArray[np.float64], 
     return float((middle * (first * last - both)).sum())
 
 
-def _mark_reached(
-    start: NDArray[np.bool_], via: NDArray[np.bool_], near: Adjacency, far: Adjacency
-) -> NDArray[np.bool_]:
+def _mark_reached(start: Bools, via: Bools, near: Adjacency, far: Adjacency) -> Bools:
     """Mark the nodes that have a path from another marked one over a marked middle."""
     starts = far.sums(start[far.neighbours])
     # A middle node with one marked neighbour leads that neighbour back to itself only.

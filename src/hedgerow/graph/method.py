@@ -22,13 +22,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.graph.adjacency import Order, check_order, check_size, side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph
-from hedgerow.graph.edge_values import disguise_edges
-from hedgerow.graph.form import check_no_structure, group_graph
+from hedgerow.graph.form import check_no_structure, disguise_edges, group_graph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, Lowered, group_lowered, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
@@ -229,7 +228,7 @@ def _fingerprint(graph: BipartiteGraph, key: bytes) -> str:
     return digest.hexdigest()
 
 
-def _inverse(order: NDArray[np.int64]) -> NDArray[np.int64]:
+def _inverse(order: Ints) -> Ints:
     ranks = np.empty_like(order)
     ranks[order] = np.arange(len(order))
     return ranks

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.graph.grouped import Side
 
 Codes = NDArray[np.uint8] | NDArray[np.uint32]
@@ -30,11 +31,11 @@ class Selected:
     """
 
     side: Side
-    entities: NDArray[np.bool_]
-    nodes: NDArray[np.bool_]
+    entities: Bools
+    nodes: Bools
 
     @cached_property
-    def counts(self) -> NDArray[np.int64]:
+    def counts(self) -> Ints:
         """How many selected entities each group has."""
         # Entities stand group after group, and no group is empty.
         return np.add.reduceat(self.entities, np.cumsum(self.sizes) - self.sizes, dtype=np.int64)
@@ -45,12 +46,12 @@ class Selected:
         return bool(((self.counts > 0) & (self.counts < self.sizes)).any())
 
     @property
-    def sizes(self) -> NDArray[np.int64]:
+    def sizes(self) -> Ints:
         """How many nodes each group has."""
         return self.side.sizes
 
     @cached_property
-    def chances(self) -> NDArray[np.float64]:
+    def chances(self) -> Floats:
         """For each node the probability that it is selected; 0 where its degree does not fit."""
         return np.where(self.nodes, (self.counts / self.sizes)[self.side.node_groups], 0.0)
 
@@ -71,32 +72,32 @@ class Selected:
         return np.where(self.nodes, of_groups[self.side.node_groups], kind(0))
 
     @cached_property
-    def _table(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _table(self) -> tuple[NDArray[np.int32], Ints]:
         base = int(self.sizes.max(initial=0)) + 1
         packed, rows = np.unique(self.counts * base + self.sizes, return_inverse=True)
         pairs = np.stack((packed // base, packed % base), axis=1).astype(np.int32)
         return np.append(np.zeros((1, 2), np.int32), pairs, axis=0), rows
 
     @cached_property
-    def may(self) -> NDArray[np.bool_]:
+    def may(self) -> Bools:
         """Nodes that are selected in some assignment."""
         return self.nodes & _by_node(self.counts > 0, self.side)
 
     @cached_property
-    def must(self) -> NDArray[np.bool_]:
+    def must(self) -> Bools:
         """Nodes that are selected in every assignment."""
         return self.nodes & _by_node(self.counts == self.sizes, self.side)
 
 
-def _by_node(groups: NDArray[np.bool_], side: Side) -> NDArray[np.bool_]:
-    marks: NDArray[np.bool_] = groups[side.node_groups]
+def _by_node(groups: Bools, side: Side) -> Bools:
+    marks: Bools = groups[side.node_groups]
     return marks
 
 
 class MultiEdgePairs(NamedTuple):
     """Edges of pairs of groups with several of them, by near and far group; `offsets` parts them by near group."""
 
-    offsets: NDArray[np.int64]
+    offsets: Ints
     nodes: NDArray[np.int32]
     ends: NDArray[np.int32]
     groups: NDArray[np.int32]

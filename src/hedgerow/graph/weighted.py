@@ -1,4 +1,6 @@
-"""Sums, averages and extremes of numbers that edges carry, over edges between selected entities.
+"""Sums, averages and extremes over edges between selected entities: of numbers of the edges, or of one end.
+
+Numbers that edges carry:
 
 Source     own; [Zhang 2008], section 4.4.4, bounds numbers of edges, which are sums of ones
 Guarantee  the true answer lies between the bounds; with conditions on entities of one side and certain numbers some
@@ -12,18 +14,31 @@ smallest nodes of each group. Two things are added. Between groups i and j with 
 them count, which costs their smallest positive parts. And at most b of them count: where nodes would use more, the b
 smallest negative parts are taken instead. Both sides give such a bound; the greater one holds too. The greatest sum is
 the least one of the negated numbers. See docs/methods/graph_queries.md.
+
+A column of one end, as in SUM(left.age):
+
+Source     own; the least and the greatest sum of products by the rearrangement inequality, moments by [Hoeffding 1951]
+Guarantee  the true answer lies between the bounds; where the number of edges that count is certain of each node, some
+           assignment reaches each bound of SUM, MIN and MAX; expectation and variance of SUM are exact
+Cost       O(edges log edges); AVG over an uncertain number of edges takes some dozens of such passes
+
+An entity with the value x on a node with n edges that count adds n x. In a group of k nodes the k values (0 for
+entities that do not count) are dealt to the k nodes in any order, so the least sum pairs the smallest values with the
+largest numbers of edges, the greatest one pairs equal ranks. Where the other end has a condition too, n lies between
+the edges that count certainly and those that may: positive values take the former and negative ones the latter for the
+least sum. And no more edges count than COUNT(*) says, each with one of the values.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.graph.draws import Extent
 from hedgerow.graph.links import covariance_factors, smallest_sums
 from hedgerow.graph.selected import Selected
@@ -48,7 +63,7 @@ class EdgeNumbers:
     right: Ints
     low: Ints
     high: Ints
-    must: NDArray[np.bool_]
+    must: Bools
 
     @property
     def is_certain(self) -> bool:
@@ -142,31 +157,44 @@ class _Blocks:
 
 
 def _moments(left: Selected, right: Selected, pairs: WeightedPairs) -> tuple[float, float]:
-    """Mean and variance, exactly: see `links` for the three terms of the variance."""
+    """Mean and variance, exactly."""
     v, w, numbers = pairs.left, pairs.right, pairs.low.astype(np.float64)
     x, y = left.chances[v], right.chances[w]
     mean = float((numbers * x * y).sum())
     fits = left.nodes[v] & right.nodes[w]
-    reached = (
-        np.bincount(ends, weights=np.where(fits, numbers * others, 0.0), minlength=len(side.nodes)).astype(np.float64)
-        for ends, others, side in ((v, y, left), (w, x, right))
-    )
-    variance = sum(_scatter(side, numbers) for side, numbers in zip((left, right), reached, strict=True))
-    i, j = left.side.node_groups[v[fits]].astype(np.int64), right.side.node_groups[w[fits]].astype(np.int64)
-    block, owners = np.unique(i * right.side.groups + j, return_inverse=True)
-    sums, squares = (np.bincount(owners, weights=numbers[fits] ** power) for power in (1, 2))
-    i, j = block // right.side.groups, block % right.side.groups
-    k, l = left.sizes[i], right.sizes[j]  # noqa: E741 - the paper's letters
-    both = covariance_factors(left)[i] * covariance_factors(right)[j]
+    near = PairEnds(left, v[fits], x[fits], covariance_factors(left))
+    far = PairEnds(right, w[fits], y[fits], covariance_factors(right))
+    return mean, _variance(numbers[fits], near, far)
+
+
+class PairEnds(NamedTuple):
+    """One end of pairs: its nodes, the mean of what each of them is worth, and the variance factor of each group."""
+
+    side: Selected
+    nodes: Ints
+    means: Floats
+    factors: Floats
+
+    def spread(self, numbers: Floats) -> float:
+        """The variance of this end, where each pair carries such a number at the mean of the other end."""
+        groups, length = self.side.side.node_groups, self.side.side.groups
+        reached = np.bincount(self.nodes, weights=numbers, minlength=len(groups))
+        sums, squares = (np.bincount(groups, weights=reached**power, minlength=length) for power in (1, 2))
+        return float((self.factors * np.maximum(squares - sums * sums / self.side.sizes, 0.0)).sum())
+
+
+def _variance(numbers: Floats, near: PairEnds, far: PairEnds) -> float:
+    """The variance of a sum over pairs of nodes: see `links` for its three terms."""
+    variance = near.spread(numbers * far.means) + far.spread(numbers * near.means)
+    i = near.side.side.node_groups[near.nodes].astype(np.int64)
+    j = far.side.side.node_groups[far.nodes].astype(np.int64)
+    block, owners = np.unique(i * far.side.side.groups + j, return_inverse=True)
+    sums, squares = (np.bincount(owners, weights=numbers**power) for power in (1, 2))
+    i, j = block // far.side.side.groups, block % far.side.side.groups
+    k, l = near.side.sizes[i], far.side.sizes[j]  # noqa: E741 - the paper's letters
+    both = near.factors[i] * far.factors[j]
     variance += float((both * (squares * (1 - 1 / k - 1 / l) + sums * sums / (k * l))).sum())
-    return mean, max(0.0, variance)
-
-
-def _scatter(near: Selected, reached: Floats) -> float:
-    """The variance of the near side against the mean of the far one."""
-    groups = near.side.node_groups
-    sums, squares = (np.bincount(groups, weights=reached**power, minlength=near.side.groups) for power in (1, 2))
-    return float((covariance_factors(near) * np.maximum(squares - sums * sums / near.sizes, 0.0)).sum())
+    return max(0.0, variance)
 
 
 def average_of_edges(left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:
@@ -175,13 +203,9 @@ def average_of_edges(left: Selected, right: Selected, edges: EdgeNumbers) -> Ext
     if not counts.upper:
         return Extent(None, None, None)
     sums = sum_of_pairs(left, right, edges.pairs())
-    assert sums.lower is not None
-    assert sums.upper is not None
     mean = None if sums.expected is None or not counts.expected else sums.expected / counts.expected
     if counts.lower == counts.upper:
-        number = counts.upper
-        variance = None if sums.variance is None else sums.variance / float(number) ** 2
-        return Extent(sums.lower / number, sums.upper / number, mean, variance)
+        return _divide(sums, counts.upper, mean)
     mirrored = EdgeNumbers(edges.left, edges.right, -edges.high, -edges.low, edges.must)
     return Extent(_least_average(left, right, edges), -_least_average(left, right, mirrored), mean)
 
@@ -190,15 +214,35 @@ def _least_average(left: Selected, right: Selected, edges: EdgeNumbers) -> Fract
     """The largest t on a grid for which no choice has a sum of (number - t) below 0, found by halving."""
     within = left.may[edges.left] & right.may[edges.right]
     reach = edges.low[within]
-    bits = max(1, int(np.abs(reach).max(initial=1))).bit_length() + max(1, len(edges.low)).bit_length() + 1
-    scale = 1 << max(0, min(20, _MOST_BITS - bits))
-    low, high = int(reach.min()) * scale, int(edges.high[within].max()) * scale + 1
+    scale = _grid(int(np.abs(reach).max(initial=1)), len(edges.low))
+
+    def is_reached(middle: int) -> bool:
+        pairs = edges.pairs(scale, middle)
+        return _least(left, right, pairs.left, pairs.right, pairs.low) >= 0
+
+    return Fraction(_halve(int(reach.min()) * scale, int(edges.high[within].max()) * scale + 1, is_reached), scale)
+
+
+def _divide(total: Extent, number: Fraction, mean: float | None) -> Extent:
+    """The average of things whose number is certain."""
+    assert total.lower is not None
+    assert total.upper is not None
+    variance = None if total.variance is None else total.variance / float(number) ** 2
+    return Extent(total.lower / number, total.upper / number, mean, variance)
+
+
+def _grid(most: int, number: int) -> int:
+    """The steps per unit of a grid on which sums of so many numbers up to `most` stay whole numbers of 64 bits."""
+    bits = max(1, most).bit_length() + max(1, number).bit_length() + 1
+    return 1 << max(0, min(20, _MOST_BITS - bits))
+
+
+def _halve(low: int, high: int, is_reached: Callable[[int], bool]) -> int:
+    """The largest whole number from `low` to below `high` that is reached, all smaller ones being so, too."""
     while high - low > 1:
         middle = (low + high) // 2
-        pairs = edges.pairs(scale, middle)
-        is_reached = _least(left, right, pairs.left, pairs.right, pairs.low) >= 0
-        low, high = (middle, high) if is_reached else (low, middle)
-    return Fraction(low, scale)
+        low, high = (middle, high) if is_reached(middle) else (low, middle)
+    return low
 
 
 def largest_of_edges(left: Selected, right: Selected, edges: EdgeNumbers) -> Extent:
@@ -220,4 +264,145 @@ def largest_of_edges(left: Selected, right: Selected, edges: EdgeNumbers) -> Ext
         reached = best[order][chosen[near.counts > 0]]
         lower = max(lower, int(reached.max(initial=none)))
     upper = int(edges.high[within].max())
+    return Extent(Fraction(lower), Fraction(upper), None)
+
+
+@dataclass(frozen=True, eq=False)
+class EndValues:
+    """The value of each entity of the near end that counts, in whole numbers, and the edges of pairs of nodes.
+
+    `near` selects the entities that have a value; `values` has a number for each entity, 0 where it does not count.
+    """
+
+    near: Selected
+    far: Selected
+    values: Ints
+    pairs: WeightedPairs
+    is_left: bool
+
+    @property
+    def edges(self) -> tuple[Ints, Ints]:
+        """For each node of the near side the fewest and the most of its edges that count."""
+        v, w = (self.pairs.left, self.pairs.right) if self.is_left else (self.pairs.right, self.pairs.left)
+        found = []
+        for numbers, marks in ((self.pairs.low, self.far.must), (self.pairs.high, self.far.may)):
+            kept = marks[w] & self.near.nodes[v]
+            sums = np.bincount(v[kept], weights=numbers[kept], minlength=len(self.near.nodes))
+            found.append(sums.astype(np.int64))
+        return found[0], found[1]
+
+    @property
+    def inside(self) -> Ints:
+        """The values of entities that count."""
+        return self.values[self.near.entities]
+
+    def count(self) -> Extent:
+        """How many edges count."""
+        return sum_of_pairs(*((self.near, self.far) if self.is_left else (self.far, self.near)), self.pairs)
+
+
+def sum_at_ends(ends: EndValues) -> Extent:
+    """SUM; None where no edge can count."""
+    count = ends.count()
+    if not count.upper:
+        return Extent(None, None, None)
+    assert count.lower is not None
+    low, high = ends.edges
+    lower, upper = _least_at_ends(ends, ends.values, low, high), -_least_at_ends(ends, -ends.values, low, high)
+    smallest, greatest = int(ends.inside.min()), int(ends.inside.max())
+    lower = max(lower, int(min(smallest * count.lower, smallest * count.upper)))
+    upper = min(upper, int(max(greatest * count.lower, greatest * count.upper)))
+    if not np.array_equal(ends.pairs.low, ends.pairs.high):
+        return Extent(Fraction(lower), Fraction(upper), None)
+    if not count.lower:
+        # SQL's sum over nothing is NULL and not 0, so that one value is in it, and moments of all assignments are not.
+        lower, upper = max(lower, smallest) if smallest > 0 else lower, min(upper, greatest) if greatest < 0 else upper
+        return Extent(Fraction(lower), Fraction(upper), None)
+    return Extent(Fraction(lower), Fraction(upper), *_end_moments(ends))
+
+
+def _least_at_ends(ends: EndValues, values: Ints, low: Ints, high: Ints) -> int:
+    """A lower limit of the sum of products of values and edges, group by group."""
+    if np.array_equal(low, high):
+        return _pair_sum(ends, values, low, descending=True)
+    positive, negative = np.maximum(values, 0), np.maximum(-values, 0)
+    return _pair_sum(ends, positive, low, descending=True) - _pair_sum(ends, negative, high, descending=False)
+
+
+def _pair_sum(ends: EndValues, values: Ints, edges: Ints, *, descending: bool) -> int:
+    """The sum of products if, in each group, values ascend and edges descend or ascend."""
+    side = ends.near.side
+    ascending = values[np.lexsort((values, side.entity_groups))]
+    order = np.lexsort((-edges if descending else edges, side.node_groups))
+    reach = int(np.abs(values).max(initial=0)) * max(1, int(edges.sum()))
+    if reach >= 1 << 62:
+        return sum(x * n for x, n in zip(ascending.tolist(), edges[order].tolist(), strict=True))
+    return int((ascending * edges[order]).sum())
+
+
+def _end_moments(ends: EndValues) -> tuple[float, float]:
+    """Mean and variance, exactly: the values' own scatter is in place of that of a choice."""
+    near, far, pairs = ends.near, ends.far, ends.pairs
+    v, w = (pairs.left, pairs.right) if ends.is_left else (pairs.right, pairs.left)
+    groups, sizes = near.side.entity_groups, near.sizes
+    values = ends.values.astype(np.float64)
+    means = np.bincount(groups, weights=values, minlength=len(sizes)) / sizes
+    scatter = np.bincount(groups, weights=(values - means[groups]) ** 2, minlength=len(sizes)) / np.maximum(
+        sizes - 1, 1
+    )
+    fits = near.nodes[v] & far.nodes[w]
+    v, w, numbers = v[fits], w[fits], pairs.low[fits].astype(np.float64)
+    x, y = means[near.side.node_groups[v]], far.chances[w]
+    variance = _variance(numbers, PairEnds(near, v, x, scatter), PairEnds(far, w, y, covariance_factors(far)))
+    return float((numbers * x * y).sum()), variance
+
+
+def average_at_ends(ends: EndValues) -> Extent:
+    """AVG; where the number of edges is uncertain the ratio of means stands in for the mean."""
+    count = ends.count()
+    if not count.upper:
+        return Extent(None, None, None)
+    if count.lower == count.upper:
+        total = sum_at_ends(ends)
+        return _divide(total, count.upper, None if total.expected is None else total.expected / float(count.upper))
+    edges = ends.edges
+
+    def least(values: Ints) -> Fraction:
+        return _least_end_average(ends, values, lambda shifted: _least_at_ends(ends, shifted, *edges))
+
+    mean = None
+    if count.expected and np.array_equal(ends.pairs.low, ends.pairs.high):
+        mean = _end_moments(ends)[0] / count.expected
+    return Extent(least(ends.values), -least(-ends.values), mean)
+
+
+def _least_end_average(ends: EndValues, values: Ints, least: Callable[[Ints], int]) -> Fraction:
+    """The largest t on a grid for which no assignment has a sum of (value - t) below 0, found by halving."""
+    inside = values[ends.near.entities]
+    scale = _grid(int(np.abs(inside).max(initial=1)), int(ends.pairs.high.sum()))
+
+    def is_reached(middle: int) -> bool:
+        return least(np.where(ends.near.entities, values * scale - middle, 0)) >= 0
+
+    return Fraction(_halve(int(inside.min()) * scale, int(inside.max()) * scale + 1, is_reached), scale)
+
+
+def largest_at_ends(ends: EndValues) -> Extent:
+    """MAX; MIN is the negated MAX of the negated values."""
+    low, high = ends.edges
+    side, near = ends.near.side, ends.near
+    groups = len(near.sizes)
+    reached = np.bincount(side.node_groups[high > 0], minlength=groups) > 0
+    may = near.entities & reached[side.entity_groups]
+    if not may.any():
+        return Extent(None, None, None)
+    upper, lower = int(ends.values[may].max()), int(ends.values[may].min())
+    # The largest values can be dealt to the nodes without an edge that counts certainly; the others are there.
+    empty = np.bincount(side.node_groups[low == 0], minlength=groups)
+    forced = near.counts - empty
+    owners, inside = side.entity_groups[near.entities], ends.inside
+    ascending = inside[np.lexsort((inside, owners))]
+    starts = np.cumsum(near.counts) - near.counts
+    chosen = (starts + forced - 1)[forced > 0]
+    lower = max(lower, int(ascending[chosen].max(initial=lower)))
     return Extent(Fraction(lower), Fraction(upper), None)

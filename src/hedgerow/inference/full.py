@@ -26,13 +26,14 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.kernel import SMALL, kernel
 
 
 @overload
 def relative_error(rows: int) -> float: ...
 @overload
-def relative_error(rows: NDArray[np.int64]) -> NDArray[np.float64]: ...
+def relative_error(rows: Ints) -> Floats: ...
 def relative_error(rows: Any) -> Any:
     """How far a computed p can be off, relative to itself, in a group of `rows` rows."""
     return (16.0 * rows + 64.0) * 2.0**-52
@@ -63,9 +64,7 @@ def _elementary(pairs: Sequence[tuple[int, int]], c: int) -> list[int]:
     return product
 
 
-def binary_posteriors(
-    odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDArray[np.int64], *, calls: int = 1
-) -> NDArray[np.float64]:
+def binary_posteriors(odds: Floats, offsets: Ints, counts: Ints, *, calls: int = 1) -> Floats:
     """p of every row, group after group; `counts[g]` rows of group g have x. Infinite odds stand for certainty.
 
     Where the knowledge contradicts the group (more certain rows than occurrences, or fewer possible ones) p is 1.
@@ -77,7 +76,7 @@ def binary_posteriors(
 
 
 @kernel
-def by_group(odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def by_group(odds: Floats, offsets: Ints, counts: Ints) -> Floats:
     """The loop of `binary_posteriors`."""
     result = np.zeros(len(odds))
     for g in range(len(counts)):
@@ -87,7 +86,7 @@ def by_group(odds: NDArray[np.float64], offsets: NDArray[np.int64], counts: NDAr
 
 
 @kernel
-def _binary_group(odds: NDArray[np.float64], c: int, result: NDArray[np.float64]) -> None:
+def _binary_group(odds: Floats, c: int, result: Floats) -> None:
     """Write the probability of x for each row of one group in which x occurs c times; impossible odds give 1."""
     size = len(odds)
     low, high, total = odds[0], odds[0], 0.0
@@ -112,7 +111,7 @@ def _binary_group(odds: NDArray[np.float64], c: int, result: NDArray[np.float64]
 
 
 @kernel
-def _tilt(odds: NDArray[np.float64], c: int) -> float:
+def _tilt(odds: Floats, c: int) -> float:
     """The factor by which all odds are multiplied so that c rows are expected to have x, to a hundredth."""
     low, high = 1e-300, 1e300
     while high > 1.01 * low:
@@ -129,7 +128,7 @@ def _tilt(odds: NDArray[np.float64], c: int) -> float:
 
 
 @kernel
-def _by_polynomials(odds: NDArray[np.float64], c: int, result: NDArray[np.float64]) -> None:
+def _by_polynomials(odds: Floats, c: int, result: Floats) -> None:
     """Prefix products times suffix products: leaving a row out by division would cancel digits."""
     size = len(odds)
     tilt = _tilt(odds, c)
@@ -169,7 +168,7 @@ def _by_polynomials(odds: NDArray[np.float64], c: int, result: NDArray[np.float6
 
 
 @kernel
-def _times(polynomial: NDArray[np.float64], yes: float, no: float) -> None:
+def _times(polynomial: Floats, yes: float, no: float) -> None:
     """Multiply a polynomial in place by (no + yes * z)."""
     for j in range(len(polynomial) - 1, 0, -1):
         polynomial[j] = polynomial[j] * no + polynomial[j - 1] * yes
@@ -180,14 +179,12 @@ MOST_STATES = 1 << 21
 """Programs up to this many states take well below a second."""
 
 
-def states(kinds: NDArray[np.int64]) -> float:
+def states(kinds: Ints) -> float:
     """The number of states of a program over kinds with these counts."""
     return float(np.prod(kinds + 1.0))
 
 
-def full_posteriors(
-    weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def full_posteriors(weights: Floats, rows: Ints, counts: Ints) -> Floats:
     """p for each signature and value: `weights[s, y]` is f, `rows[s]` rows have signature s, `counts[y]` values are y.
 
     Knowledge that contradicts the group (no world has a positive weight) gives p = 1 everywhere.
@@ -197,13 +194,13 @@ def full_posteriors(
 
 
 def full_by_group(
-    weights: NDArray[np.float64],
+    weights: Floats,
     signatures: NDArray[np.int32],
     values: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    member: NDArray[np.bool_],
+    offsets: Ints,
+    member: Bools,
     most_states: int = MOST_STATES,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """p of each row for each protected set of values, and which groups were too large for the program (p = 1 there).
 
     `values` are those of the group in any order. `member[i, y]` says that value y belongs to the protected set i.
@@ -214,13 +211,13 @@ def full_by_group(
 
 @kernel
 def _groups(
-    weights: NDArray[np.float64],
+    weights: Floats,
     signatures: NDArray[np.int32],
     values: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    member: NDArray[np.bool_],
+    offsets: Ints,
+    member: Bools,
     most_states: int,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+) -> tuple[Floats, Bools]:
     """Posteriors of the protected sets for the rows of every group, and which groups have too many states."""
     p = np.zeros((len(signatures), len(member)))
     too_large = np.zeros(len(offsets) - 1, np.bool_)
@@ -246,7 +243,7 @@ def _groups(
 
 
 @kernel
-def _tally(codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _tally(codes: NDArray[np.int32]) -> tuple[Ints, Ints]:
     """The distinct codes, ascending, and how often each occurs."""
     ascending = np.sort(codes)
     distinct, counts = np.empty(len(codes), np.int64), np.zeros(len(codes), np.int64)
@@ -260,7 +257,7 @@ def _tally(codes: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int6
 
 
 @kernel
-def _group(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def _group(weights: Floats, rows: Ints, counts: Ints) -> Floats:
     """How likely a row of each signature has each value, for one group."""
     kinds, values = weights.shape
     p = np.empty((kinds, values))
@@ -280,7 +277,7 @@ def _group(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArra
 
 
 @kernel
-def balance(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+def balance(weights: Floats, rows: Ints, counts: Ints) -> Floats:
     """Scale rows and columns, which changes no p, until expected counts fit: the permanent is then of moderate size."""
     scaled = weights.copy()
     kinds, values = scaled.shape
@@ -301,7 +298,7 @@ def balance(weights: NDArray[np.float64], rows: NDArray[np.int64], counts: NDArr
 
 
 @kernel
-def _deal(weights: NDArray[np.float64], items: NDArray[np.int64], kinds: NDArray[np.int64]) -> NDArray[np.float64]:
+def _deal(weights: Floats, items: Ints, kinds: Ints) -> Floats:
     """Deal `items[a]` things of each type a to `kinds[b]` places of each kind b: p[a, b] for a thing of type a.
 
     Where no way to deal them has a positive weight every p is -1.

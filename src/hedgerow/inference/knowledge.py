@@ -31,6 +31,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.table.checks import BLANKS
@@ -45,11 +46,11 @@ class Distribution:
     """
 
     attributes: tuple[str, ...]
-    signatures: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    totals: NDArray[np.int64]
+    signatures: Ints
+    weights: Ints
+    totals: Ints
 
-    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int32]:
+    def find(self, keys: Ints) -> NDArray[np.int32]:
         """The row of `weights` for each key."""
         if len(self.signatures) == 0:
             return np.zeros(len(keys), np.int32)
@@ -57,11 +58,11 @@ class Distribution:
         return np.where(self.signatures[place] == keys, place, len(self.signatures)).astype(np.int32)
 
     @cached_property
-    def f(self) -> NDArray[np.float64]:
+    def f(self) -> Floats:
         """The probabilities, rounded."""
         return np.asarray(self.weights / self.totals[:, None])
 
-    def of(self, values: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def of(self, values: Sequence[int] | Ints) -> tuple[Ints, Ints]:
         """The odds of a set of values for each signature, as `yes : no`."""
         yes = self.weights[:, values].sum(axis=1)
         return yes, self.totals - yes
@@ -119,7 +120,7 @@ class Knowledge:
         )
         return Knowledge(self.column, values, alphabet, distributions)
 
-    def value_codes(self, column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
+    def value_codes(self, column: pa.Array | pa.ChunkedArray) -> Ints:
         """The position of each sensitive value; raises for values of which the knowledge says nothing."""
         codes = Alphabet({self.column: self.values}).codes(self.column, column)
         if unknown := int((codes >= len(self.values)).sum()):
@@ -135,7 +136,7 @@ class Knowledge:
         return [d.find(self.alphabet.keys(codes, d.attributes)) for d in self.distributions]
 
 
-def _merge(domain: pa.Array, policy: str | None) -> tuple[pa.Array, NDArray[np.int64]]:
+def _merge(domain: pa.Array, policy: str | None) -> tuple[pa.Array, Ints]:
     """The different texts of a domain in the form of a policy, and the place of each old one among them."""
     if not pa.types.is_string(domain.type):
         return domain, np.arange(len(domain))
@@ -160,12 +161,7 @@ def _require_spelling(name: str, known: pa.Array, column: pa.ChunkedArray) -> No
 
 
 def _respell(
-    known: Distribution,
-    old: Alphabet,
-    new: Alphabet,
-    places: Mapping[str, NDArray[np.int64]],
-    merged: NDArray[np.int64],
-    values: int,
+    known: Distribution, old: Alphabet, new: Alphabet, places: Mapping[str, Ints], merged: Ints, values: int
 ) -> Distribution:
     """A distribution over the merged values, its signatures in the codes of another alphabet."""
     weights = np.zeros((len(known.weights), values), np.int64)
@@ -261,7 +257,7 @@ class Alphabet:
         """The type of an attribute's values."""
         return self.domains[name].type
 
-    def codes(self, name: str, column: pa.Array | pa.ChunkedArray) -> NDArray[np.int64]:
+    def codes(self, name: str, column: pa.Array | pa.ChunkedArray) -> Ints:
         """Code a column: the place of each value, then one code for missing, then one for unknown."""
         import pyarrow.compute as pc
 
@@ -270,18 +266,18 @@ class Alphabet:
             known = pc.index_in(column.cast(domain.type), value_set=domain)
         except pa.ArrowInvalid:
             raise SchemaError(f"'{name}' is of type {column.type}; the knowledge has it as {domain.type}.") from None
-        codes: NDArray[np.int64] = known.fill_null(len(domain) + 1).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes: Ints = known.fill_null(len(domain) + 1).to_numpy(zero_copy_only=False).astype(np.int64)
         if column.null_count:
             codes[column.is_null().to_numpy(zero_copy_only=False)] = len(domain)
         return codes
 
-    def encode(self, columns: pa.Table) -> dict[str, NDArray[np.int64]]:
+    def encode(self, columns: pa.Table) -> dict[str, Ints]:
         """Code every attribute of the alphabet."""
         if absent := [name for name in self.domains if name not in columns.column_names]:
             raise SchemaError(f"The knowledge names '{absent[0]}', which is not among the quasi-identifiers.")
         return {name: self.codes(name, columns.column(name).combine_chunks()) for name in self.domains}
 
-    def keys(self, codes: Mapping[str, NDArray[np.int64]], attributes: Sequence[str]) -> NDArray[np.int64]:
+    def keys(self, codes: Mapping[str, Ints], attributes: Sequence[str]) -> Ints:
         """One number per row for its combination of codes."""
         sizes = [len(self.domains[name]) + 2 for name in attributes]
         if prod(sizes) > 2**62:
@@ -341,7 +337,7 @@ class KnowledgeEstimate:
         return Knowledge(sensitive, encoded.domain, alphabet, distributions)
 
     def _distributions(
-        self, alphabet: Alphabet, codes: dict[str, NDArray[np.int64]], values: NDArray[np.int64], quasi: Sequence[str]
+        self, alphabet: Alphabet, codes: dict[str, Ints], values: Ints, quasi: Sequence[str]
     ) -> Iterator[Distribution]:
         overall, tried = np.bincount(values), 0
         known: set[tuple[str, ...]] = {()}
@@ -377,12 +373,7 @@ def _require_few(tried: int, columns: int, size: int) -> None:
 
 
 def _estimate(
-    attributes: tuple[str, ...],
-    keys: NDArray[np.int64],
-    values: NDArray[np.int64],
-    overall: NDArray[np.int64],
-    support: int,
-    smoothing: Fraction,
+    attributes: tuple[str, ...], keys: Ints, values: Ints, overall: Ints, support: int, smoothing: Fraction
 ) -> Distribution:
     found, where, rows = np.unique(keys, return_inverse=True, return_counts=True)
     common = rows >= support
@@ -400,9 +391,7 @@ def _estimate(
     return Distribution(attributes, found[common], weights, totals)
 
 
-def _smooth(
-    counts: NDArray[np.int64], overall: NDArray[np.int64], smoothing: Fraction
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _smooth(counts: Ints, overall: Ints, smoothing: Fraction) -> tuple[Ints, Ints]:
     """(count + m share) / (rows + m) in whole numbers, for m = `smoothing` and the overall share of each value."""
     n, up, down = int(overall.sum()), smoothing.numerator, smoothing.denominator
     if (n * down + up) * n > 2**62:

@@ -47,7 +47,7 @@ class _Diverse(Method):
     grouping: str
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import plan_diverse
+        from hedgerow.methods.blocks import plan_diverse
 
         check_several(whole, self.grouping)
         placing = plan_diverse(whole, counted, l=self.l, grouping=self.grouping)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.groupwise import All, Criterion, KAnonymity, groups_of, weighted_groups
 from hedgerow.criteria.l_diversity import DistinctDiversity, EntropyDiversity, FrequencyDiversity, RecursiveDiversity
 from hedgerow.criteria.shares import AlphaK, BetaLikeness, DeltaDisclosure, DeltaPresence
@@ -150,10 +151,7 @@ class Classic(Method):
 
 
 def require_groups(
-    labels: NDArray[np.int32],
-    columns: list[NDArray[np.int32]],
-    criteria: Sequence[Criterion],
-    rows: NDArray[np.int64] | None = None,
+    labels: NDArray[np.int32], columns: list[NDArray[np.int32]], criteria: Sequence[Criterion], rows: Ints | None = None
 ) -> None:
     """Refuse the whole table if one group misses a criterion: dropping or merging it would reveal its values.
 

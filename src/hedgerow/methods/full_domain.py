@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.groupwise import KAnonymity
 from hedgerow.errors import InputError
 from hedgerow.exact import fraction_text
@@ -130,7 +131,7 @@ class FullDomain(Classic):
             progress=progress,
         )
 
-    def _search(self, prepared: Prepared, rows: NDArray[np.int64] | None = None) -> Generalization:
+    def _search(self, prepared: Prepared, rows: Ints | None = None) -> Generalization:
         """The levels and groups of a table; with `rows` each of its lines stands for so many."""
         from hedgerow.partition.full_domain import full_domain
 
@@ -162,7 +163,7 @@ class LevelGroups:
 
     names: tuple[str, ...]
     classes: tuple[NDArray[np.int32], ...]
-    known: tuple[NDArray[np.int64], ...]
+    known: tuple[Ints, ...]
     groups: NDArray[np.int32]
 
     @staticmethod

@@ -26,8 +26,7 @@ from hedgerow.ledger import PendingEntry
 from hedgerow.ledger.fingerprint import pieces
 from hedgerow.ledger.ledger import SeriesMemory
 from hedgerow.ledger.streamed import StreamedHashes
-from hedgerow.methods.recording import BatchHasher
-from hedgerow.methods.scaled import pack_blocks
+from hedgerow.methods.scaled import BatchHasher, pack_blocks
 from hedgerow.partition.m_invariant import Buckets, Signatures
 from hedgerow.randomness import Keys
 from hedgerow.release.release import free_name

@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Codes, Ints
 from hedgerow.criteria.m_invariance import MInvariance, count_broken_signatures
 from hedgerow.errors import BrokenPromise, Infeasible, SchemaError, counted
 from hedgerow.ledger.ledger import SeriesMemory
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import missing_error, one_sensitive
 from hedgerow.methods.row_groups import check_grouping, quasi_codes
 from hedgerow.parameters import read_number
 from hedgerow.partition.m_invariant import (
@@ -209,15 +210,10 @@ class _Series:
 
 
 def _one_sensitive(prepared: Prepared) -> str:
-    names = prepared.columns.sensitive
-    if len(names) != 1:
-        raise SchemaError(f"m-invariance protects one sensitive column; {len(names)} were given.")
-    if prepared.table.arrow.column(names[0]).null_count:
-        raise SchemaError(
-            f"'{names[0]}' has missing values, which cannot be part of a signature; "
-            f'missing={{"{names[0]}": "suppress"}} suppresses these rows and counts them.'
-        )
-    return names[0]
+    column = one_sensitive(prepared, "m-invariance protects one sensitive column")
+    if prepared.table.arrow.column(column).null_count:
+        raise missing_error(column, "missing values, which cannot be part of a signature;")
+    return column
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +296,7 @@ def _join_domains(
     return together.domain, together.codes[: len(before)], together.codes[len(before) :]
 
 
-def _ascending(offsets: NDArray[np.int64], members: NDArray[np.int32]) -> Signatures:
+def _ascending(offsets: Ints, members: NDArray[np.int32]) -> Signatures:
     """Signatures whose values ascend by their new codes."""
     owners = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     return Signatures(offsets, members[np.lexsort((members, owners))])
@@ -321,12 +317,7 @@ def _nearness(prepared: Prepared) -> NDArray[np.uint64]:
 
 
 def check_signatures(
-    rows: NDArray[np.int64],
-    known: NDArray[np.int64],
-    groups: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    members: NDArray[np.int32],
+    rows: Ints, known: Ints, groups: Ints, codes: Ints, offsets: Ints, members: NDArray[np.int32]
 ) -> None:
     """Everybody with a signature is in a group that publishes exactly it; see `count_broken_signatures`."""
     if broken := count_broken_signatures(rows, known, groups, codes, offsets, members):

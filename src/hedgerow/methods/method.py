@@ -142,8 +142,7 @@ class Method(ABC):
     ) -> BlockRelease:
         """Publish a table that may be larger than memory to a folder; `keeping` is a ledger, and whether again."""
         from hedgerow.ledger import Ledger
-        from hedgerow.methods.recording import pending_in_blocks
-        from hedgerow.methods.scaled import publish_in_blocks
+        from hedgerow.methods.scaled import pending_in_blocks, publish_in_blocks
         from hedgerow.release.parts import require_free
         from hedgerow.scale import open_engine
         from hedgerow.scale.coding import count_table

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import Floats, Ints, is_numeric
 from hedgerow.errors import Infeasible, SchemaError
 from hedgerow.exact import column_line
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -66,7 +66,7 @@ class Microaggregation(Method):
         return self._make_release(prepared, names, points)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.region_blocks import cut_regions
+        from hedgerow.methods.blocks import cut_regions
 
         names = self._check_columns(whole)
         regions = cut_regions(
@@ -77,9 +77,7 @@ class Microaggregation(Method):
         spread = np.array([_spread(_places(whole, name), counted.column(name).counts) for name in names])
         return BlockPlan(placing, partial(self._publish_region, names, spread), combine=_combine)
 
-    def _publish_region(
-        self, names: tuple[str, ...], spread: NDArray[np.float64], number: int, prepared: Prepared
-    ) -> Release:
+    def _publish_region(self, names: tuple[str, ...], spread: Floats, number: int, prepared: Prepared) -> Release:
         points = np.stack([_places(prepared, name)[prepared.table.encode(name).codes] for name in names], 1)
         return self._make_release(prepared, names, points, spread)
 
@@ -98,11 +96,7 @@ class Microaggregation(Method):
         return names
 
     def _make_release(
-        self,
-        prepared: Prepared,
-        names: tuple[str, ...],
-        points: NDArray[np.float64],
-        spread: NDArray[np.float64] | None = None,
+        self, prepared: Prepared, names: tuple[str, ...], points: Floats, spread: Floats | None = None
     ) -> Release:
         """Group rows that lie at these points, and publish them with means and nodes."""
         trees = prepared.schema.hierarchies
@@ -139,13 +133,13 @@ def _combine(guarantees: Sequence[Guarantee]) -> Guarantee:
     return replace(first, parameters=bare | column_list("unchanged", everywhere))
 
 
-def _spread(at: NDArray[np.float64], counts: NDArray[np.int64]) -> float:
+def _spread(at: Floats, counts: Ints) -> float:
     """The standard deviation of a column with so many rows at each place."""
     share = counts / counts.sum()
     return float(np.sqrt(share @ (at - share @ at) ** 2))
 
 
-def _places(prepared: Prepared, name: str) -> NDArray[np.float64]:
+def _places(prepared: Prepared, name: str) -> Floats:
     """Where each code of a column lies: its number, or the place of its leaf."""
     domain = prepared.table.encode(name).domain
     if name in prepared.schema.hierarchies:
@@ -153,17 +147,17 @@ def _places(prepared: Prepared, name: str) -> NDArray[np.float64]:
     return _on_line(domain, name)
 
 
-def _numbers(prepared: Prepared, name: str) -> NDArray[np.float64]:
+def _numbers(prepared: Prepared, name: str) -> Floats:
     return _on_line(prepared.table.arrow.column(name), name)
 
 
-def _on_line(values: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.float64]:
+def _on_line(values: pa.Array | pa.ChunkedArray, name: str) -> Floats:
     where = column_line(values, name)
     at = where.positions.astype(np.float64)
     return at * float(where.unit) if where.unit >= 1 else at / float(1 / where.unit)
 
 
-def _leaves(prepared: Prepared, name: str) -> NDArray[np.float64]:
+def _leaves(prepared: Prepared, name: str) -> Floats:
     """The place of each row's value among the leaves of the column's hierarchy."""
     return _places(prepared, name)[prepared.table.encode(name).codes]
 
@@ -177,14 +171,14 @@ def _nodes(prepared: Prepared, name: str, labels: NDArray[np.int32]) -> pa.Array
     return box.label.take(pa.array(labels))
 
 
-def _is_same(prepared: Prepared, name: str, points: NDArray[np.float64], published: pa.Array) -> bool:
+def _is_same(prepared: Prepared, name: str, points: Floats, published: pa.Array) -> bool:
     """Return whether every row is published with its own value."""
     if name in prepared.schema.hierarchies:
         return bool(prepared.table.arrow.column(name).cast(pa.string()).combine_chunks().equals(published))
     return bool((published.to_numpy() == points).all())
 
 
-def _means(values: NDArray[np.float64], labels: NDArray[np.int32]) -> pa.Array:
+def _means(values: Floats, labels: NDArray[np.int32]) -> pa.Array:
     # Centred first, so that equal values have exactly their own value as the mean.
     base = np.full(int(labels.max()) + 1, np.inf)
     np.minimum.at(base, labels, values)

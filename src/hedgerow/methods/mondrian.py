@@ -70,7 +70,7 @@ class Mondrian(Classic):
         return self._make_release(prepared, criteria, progress)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.region_blocks import cut_regions
+        from hedgerow.methods.blocks import cut_regions
 
         names = whole.columns.sensitive
         overall = tuple(counted.column(name).counts for name in names)

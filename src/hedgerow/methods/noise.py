@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import Floats, is_numeric
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import MAX_TICK, Line, column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
@@ -35,8 +35,6 @@ from hedgerow.release import Guarantee, Release
 from hedgerow.release.forms.perturbed import NOISES, PERTURBED, noise, publish_perturbed
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from hedgerow.scale.coding import CountedTable
 
 
@@ -67,7 +65,7 @@ class Noise(Method):
         return self._make_release(prepared, lines, widths)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import deal_rows
+        from hedgerow.methods.blocks import deal_rows
 
         names = self._check_columns(whole)
         widths = {}
@@ -134,7 +132,7 @@ def _unchanged_columns(
     return column_list("unchanged", same) | column_list("rounded away", lost)
 
 
-def _of_type(moved: NDArray[np.float64], where: Line, kind: pa.DataType) -> pa.Array:
+def _of_type(moved: Floats, where: Line, kind: pa.DataType) -> pa.Array:
     """Positions on the line as values of the column's type; + 0 turns a negative zero into zero."""
     if where.positions.dtype.kind == "f":
         return pa.array(moved + 0.0)

@@ -20,12 +20,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import distinct
+from hedgerow.arrays import Ints, distinct
 from hedgerow.criteria.target import is_exact, possible_node
 from hedgerow.errors import BrokenPromise, Infeasible, ParameterError, SchemaError, counted
 from hedgerow.methods.method import Method, Prepared, Progress
-from hedgerow.methods.target_distribution import SHAPES, check_target, default_tree, one_column
-from hedgerow.methods.target_parts import equal_quasi, group_rows, parts_of
+from hedgerow.methods.target_distribution import (
+    SHAPES,
+    check_target,
+    default_tree,
+    equal_quasi,
+    group_rows,
+    one_column,
+    parts_of,
+)
 from hedgerow.partition.personal import (
     Bundle,
     Wishes,
@@ -103,7 +110,7 @@ class Personal(Method):
         check_nodes(release, groups, nodes)
         return release
 
-    def _bundles(self, prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> tuple[list[Bundle], str]:
+    def _bundles(self, prepared: Prepared, kinds: Wishes, places: Ints) -> tuple[list[Bundle], str]:
         if self.partition == "quasi":
             return _by_quasi(prepared, kinds, places), "quasi"
         work = len(kinds.leaves) * kinds.tree.num_nodes
@@ -162,13 +169,13 @@ def cheapest(wishes: Wishes, by_quasi: Sequence[Bundle]) -> tuple[list[Bundle], 
     return best, "+".join(sorted(names))
 
 
-def _kinds(leaves: NDArray[np.int32], nodes: NDArray[np.int32], tree: Hierarchy) -> tuple[Wishes, NDArray[np.int64]]:
+def _kinds(leaves: NDArray[np.int32], nodes: NDArray[np.int32], tree: Hierarchy) -> tuple[Wishes, Ints]:
     """The different wishes, and the number of each row's."""
     pairs, places = distinct(leaves.astype(np.int64) * tree.num_nodes + nodes)
     return Wishes(tree, pairs // tree.num_nodes, pairs % tree.num_nodes, np.bincount(places)), places
 
 
-def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> list[Bundle]:
+def _by_quasi(prepared: Prepared, kinds: Wishes, places: Ints) -> list[Bundle]:
     parts = parts_of(prepared.table, None, ())
     cells = group_rows(equal_quasi(prepared.table, prepared.columns.quasi, parts), parts)
     # Cells with the same wishes are generalized alike: where every row is a cell there are few kinds of them.
@@ -182,7 +189,7 @@ def _by_quasi(prepared: Prepared, kinds: Wishes, places: NDArray[np.int64]) -> l
     ]
 
 
-def _as_groups(bundles: Sequence[Bundle], places: NDArray[np.int64], prepared: Prepared) -> DisguisedGroups:
+def _as_groups(bundles: Sequence[Bundle], places: Ints, prepared: Prepared) -> DisguisedGroups:
     """Deal the rows to groups at random; bundles of many groups alike become many groups."""
     first = np.cumsum([0, *(bundle.times for bundle in bundles)]).tolist()
     pieces = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import Infeasible, SchemaError, counted
 from hedgerow.randomness import Keys, seeded_keys, system_keys
 from hedgerow.release import Made, PublishedColumns, Rows
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, float], None]
 """Called with the name of the step and the share of the work that is done."""
+
+
+ONLY_KNOWN = "Publish the others as quasi-identifiers only if everyone may know them."
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,7 @@ class Prepared:
     handed: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     @property
-    def clusters(self) -> NDArray[np.int64] | None:
+    def clusters(self) -> Ints | None:
         """The number of each row's household or person; a row without one is alone. None where none was declared."""
         for name in self.schema.cluster:
             encoded = self.table.encode(name)
@@ -110,9 +114,20 @@ def _without_suppressed(table: Table, schema: Schema) -> Table:
         if column.null_count == 0 or policy == "value":
             continue
         if policy == "refuse":
-            raise SchemaError(
-                f"'{name}' has {counted(column.null_count, 'missing value')}. Say what to do with them: "
-                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
-            )
+            raise missing_error(name, f"{counted(column.null_count, 'missing value')}. Say what to do with them:")
         keep &= column.is_valid().to_numpy()
     return table if keep.all() else table.take(np.flatnonzero(keep))
+
+
+def missing_error(name: str, said: str) -> SchemaError:
+    """Say what is wrong with missing values of a column, and the way out."""
+    way_out = f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
+    return SchemaError(f"'{name}' has {said} {way_out}")
+
+
+def one_sensitive(prepared: Prepared, what: str, *, hint: str = "") -> str:
+    """The only sensitive column; `what` a method does to one, such as "Retention replaces one sensitive column"."""
+    names = prepared.columns.sensitive
+    if len(names) != 1:
+        raise SchemaError(f"{what}; {len(names)} were given. {hint}".rstrip())
+    return names[0]

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import Floats, Ints, is_numeric
 from hedgerow.attack.adversaries.aligned import identity, known_sample, rank
 from hedgerow.attack.finding import Rate
 from hedgerow.criteria.properties import Property, Relation, Threshold
@@ -212,10 +211,10 @@ def _guarantee(properties: pa.Table, results: Sequence[ReplacedColumn], rates: M
     )
 
 
-def _unchanged_codes(prepared: Prepared, results: Sequence[ReplacedColumn]) -> NDArray[np.int64] | None:
+def _unchanged_codes(prepared: Prepared, results: Sequence[ReplacedColumn]) -> Ints | None:
     """One number per row for the quasi-identifiers that are published unchanged; None where all were replaced."""
     replaced = {result.column for result in results}
-    codes: NDArray[np.int64] | None = None
+    codes: Ints | None = None
     for name in prepared.columns.quasi:
         if name not in replaced:
             column = prepared.table.encode(name).codes.astype(np.int64)
@@ -256,9 +255,9 @@ class ReplacedColumn:
     column: str
     published: pa.Array
     terms: PropertyTerms
-    rows: NDArray[np.int64]
-    before: NDArray[np.int64]
-    after: NDArray[np.int64]
+    rows: Ints
+    before: Ints
+    after: Ints
     pinned: int
 
     @property
@@ -291,7 +290,7 @@ def walk_column(
 NUMBERS_ALONE = ", by the replaced numbers alone"
 
 
-def measure_attack(results: Sequence[ReplacedColumn], same: NDArray[np.int64] | None, *, keys: Keys) -> dict[str, Rate]:
+def measure_attack(results: Sequence[ReplacedColumn], same: Ints | None, *, keys: Keys) -> dict[str, Rate]:
     """Attack the replaced columns; only rows that have a value in all of them can be linked.
 
     `same` codes each row's quasi-identifiers that are published unchanged. An attacker who knows a person knows these,
@@ -316,12 +315,12 @@ def measure_attack(results: Sequence[ReplacedColumn], same: NDArray[np.int64] | 
     return rates
 
 
-def _align(results: Sequence[ReplacedColumn], shared: NDArray[np.int64], which: str) -> NDArray[np.float64]:
+def _align(results: Sequence[ReplacedColumn], shared: Ints, which: str) -> Floats:
     columns = [getattr(result, which)[np.searchsorted(result.rows, shared)] for result in results]
     return np.column_stack(columns).astype(float)
 
 
-def _published_column(plan: ColumnPlan, ends: NDArray[np.int64], rows: int) -> pa.Array:
+def _published_column(plan: ColumnPlan, ends: Ints, rows: int) -> pa.Array:
     """The column as published; rows without a value stay without one."""
     values = plan.grid.values(ends)
     place = np.zeros(rows, np.int64)
@@ -330,7 +329,7 @@ def _published_column(plan: ColumnPlan, ends: NDArray[np.int64], rows: int) -> p
     return values.take(pa.array(place, mask=empty))
 
 
-def _representatives(plan: ColumnPlan, keys: Keys) -> NDArray[np.int64]:
+def _representatives(plan: ColumnPlan, keys: Keys) -> Ints:
     """For each variable a row that has it, chosen at random: the first one would reveal the input's order."""
     order = np.argsort(keys(len(plan.rows)))
     chosen = np.empty(len(plan.segments.values), np.int64)
@@ -338,7 +337,7 @@ def _representatives(plan: ColumnPlan, keys: Keys) -> NDArray[np.int64]:
     return chosen
 
 
-def _terms(plan: ColumnPlan, found: Sequence[Block], rows: NDArray[np.int64]) -> PropertyTerms:
+def _terms(plan: ColumnPlan, found: Sequence[Block], rows: Ints) -> PropertyTerms:
     starts = np.cumsum([0, *(len(block.polytope.system.bounds) for block in found)])
     parts = [sparse_rows(block.polytope.system.coefficients) for block in found]
     numbers = [np.repeat(np.arange(len(part[0]) - 1), np.diff(part[0])) for part in parts]

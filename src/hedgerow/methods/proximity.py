@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Counts
 from hedgerow.criteria.proximity import Neighbourhood, Reach, largest_cover, one_sided, relative
-from hedgerow.errors import ParameterError, SchemaError
+from hedgerow.errors import ParameterError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import missing_error, one_sensitive
 from hedgerow.methods.row_groups import check_form, part_clusters, quasi_codes, release_of
 from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import Number, read_number, read_whole
@@ -94,8 +95,7 @@ class Proximity(Method):
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
         from hedgerow.criteria.proximity import require_proximity
-        from hedgerow.methods.diverse_blocks import deal_in_turn
-        from hedgerow.methods.region_blocks import cut_regions
+        from hedgerow.methods.blocks import cut_regions, deal_in_turn
 
         column, m = _one_number(whole), int(self.m)
         found = counted.column(column)
@@ -140,16 +140,9 @@ def _exact(number: Number) -> Fraction:
 
 
 def _one_number(prepared: Prepared) -> str:
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(
-            f"(eps,m)-anonymity protects one sensitive column of numbers; {len(prepared.columns.sensitive)} were given."
-        )
-    column = prepared.columns.sensitive[0]
+    column = one_sensitive(prepared, "(eps,m)-anonymity protects one sensitive column of numbers")
     if prepared.table.encode(column).has_missing:
-        raise SchemaError(
-            f"'{column}' has missing values, which have no distance to others; "
-            f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
-        )
+        raise missing_error(column, "missing values, which have no distance to others;")
     return column
 
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.ke import KE
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
@@ -71,7 +70,7 @@ class RankSwap(Method):
             )
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import deal_ranks
+        from hedgerow.methods.blocks import deal_ranks
 
         (name,) = whole.columns.sensitive
         require_complete(whole, [name])
@@ -101,7 +100,7 @@ class RankSwap(Method):
             parameters=self._parameters() | recorded,
         )
 
-    def _window(self, prepared: Prepared, name: str, counts: NDArray[np.int64]) -> int:
+    def _window(self, prepared: Prepared, name: str, counts: Ints) -> int:
         if self.k is None:
             return max(1, math.floor(read_number("share", self.share) * prepared.rows.published))
         where = column_line(prepared.table.encode(name).domain, name)

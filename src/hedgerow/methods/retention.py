@@ -17,10 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.proximity import Reach, absolute, largest_retention, relative, same_value
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.exact import column_line, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import one_sensitive
 from hedgerow.methods.row_groups import release_of_rows, require_complete
 from hedgerow.methods.scaled import BlockPlan
 from hedgerow.parameters import Number, check_flag, read_number, read_whole
@@ -68,7 +70,7 @@ class Retention(Method):
         return self._make_release(p, 0, prepared)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.diverse_blocks import deal_rows
+        from hedgerow.methods.blocks import deal_rows
 
         column = _one_sensitive(whole)
         domain, places = _domain(whole, column)
@@ -93,7 +95,7 @@ class Retention(Method):
             parameters=self._parameters(p),
         )
 
-    def _probability(self, domain: pa.Array, counts: NDArray[np.int64], column: str) -> Fraction:
+    def _probability(self, domain: pa.Array, counts: Ints, column: str) -> Fraction:
         """The probability with which a value is kept."""
         if self.p is not None:
             return read_number("p", self.p)
@@ -117,10 +119,9 @@ class Retention(Method):
 
 
 def _one_sensitive(prepared: Prepared) -> str:
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(f"Retention replaces one sensitive column; {len(prepared.columns.sensitive)} were given.")
-    require_complete(prepared, prepared.columns.sensitive)
-    return prepared.columns.sensitive[0]
+    column = one_sensitive(prepared, "Retention replaces one sensitive column")
+    require_complete(prepared, [column])
+    return column
 
 
 def _domain(prepared: Prepared, column: str) -> tuple[pa.Array, NDArray[np.int32]]:

@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.criteria.groupwise import KAnonymity
 from hedgerow.errors import Infeasible, ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, Model, Robustness, members
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import ONLY_KNOWN, one_sensitive
 from hedgerow.methods.robust_odds import check_grouped, check_odds, groups_above_limit
 from hedgerow.methods.row_groups import check_form, quasi_codes, release_of
 from hedgerow.parameters import read_whole
@@ -190,7 +192,7 @@ class Robust(Method):
             f"{self.k}. A larger k or fewer protected values may allow more; leave k out to let groups be tested."
         )
 
-    def _find_broken(self, candidates: RobustRows, labels: NDArray[np.int32], r: Fraction) -> NDArray[np.bool_]:
+    def _find_broken(self, candidates: RobustRows, labels: NDArray[np.int32], r: Fraction) -> Bools:
         grouped, criterion = _group_rows(candidates, labels), Robustness(r, self.model)
         return groups_above_limit(candidates.knowledge, grouped, candidates.member, criterion)
 
@@ -286,7 +288,7 @@ def _names(candidates: RobustRows, protect: Sequence[object] | None) -> list[str
     return ["/".join(f"'{written[y]}'" for y in np.flatnonzero(row)) for row in candidates.member]
 
 
-def _rank(counts: NDArray[np.int64], x: int) -> str:
+def _rank(counts: Ints, x: int) -> str:
     place = int((counts > counts[x]).sum()) + 1
     return f"the {_ORDINAL.get(place, f'{place}th ')}most frequent protected value"
 
@@ -300,11 +302,7 @@ def _stuck_most(candidates: RobustRows, groups: NDArray[np.int32]) -> str:
 
 
 def _one_sensitive(prepared: Prepared) -> str:
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(
-            f"r-robustness protects one sensitive column; {len(prepared.columns.sensitive)} were given. "
-            "Publish the others as quasi-identifiers only if everyone may know them."
-        )
+    one_sensitive(prepared, "r-robustness protects one sensitive column", hint=ONLY_KNOWN)
     if not prepared.columns.quasi:
         raise SchemaError("r-robustness needs a quasi-identifier: without one there is no distribution to know.")
     return prepared.columns.sensitive[0]

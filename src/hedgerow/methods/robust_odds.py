@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import BrokenPromise, counted
 from hedgerow.inference.full import at_most, full_by_group, relative_error
 from hedgerow.inference.knowledge import Distribution, Knowledge
@@ -37,7 +38,7 @@ def check_odds(release: Release, knowledge: Knowledge) -> str:
     return check_grouped(knowledge, grouped_of(release, knowledge), member, criterion)
 
 
-def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness) -> str:
+def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: Bools, criterion: Robustness) -> str:
     """The same for rows that are sorted by group."""
     if broken := int(groups_above_limit(knowledge, grouped, member, criterion).sum()):
         raise BrokenPromise(
@@ -50,9 +51,7 @@ def check_grouped(knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np
     )
 
 
-def groups_above_limit(
-    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], criterion: Robustness
-) -> NDArray[np.bool_]:
+def groups_above_limit(knowledge: Knowledge, grouped: GroupedRows, member: Bools, criterion: Robustness) -> Bools:
     """Return for each group whether somebody in it has a protected value with more than 1/r."""
     check = _check_binary if criterion.model == "binary" else _check_full
     return check(knowledge, grouped, member, criterion.r)
@@ -68,7 +67,7 @@ def grouped_of(release: Release, knowledge: Knowledge) -> GroupedRows:
     return GroupedRows(knowledge.signatures(people.select(list(release.columns.quasi))), codes, offsets)
 
 
-def protected_values(release: Release, values: pa.Array) -> NDArray[np.bool_]:
+def protected_values(release: Release, values: pa.Array) -> Bools:
     """Which of the values belong to which protected set that the guarantee names."""
     sets = json.loads(str(release.guarantee.parameters["protect"]))
     if sets is None:
@@ -77,9 +76,7 @@ def protected_values(release: Release, values: pa.Array) -> NDArray[np.bool_]:
     return np.array([[value in named for value in written] for named in map(set, sets)])
 
 
-def _check_binary(
-    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
-) -> NDArray[np.bool_]:
+def _check_binary(knowledge: Knowledge, grouped: GroupedRows, member: Bools, r: Fraction) -> Bools:
     """Return in which groups some p exceeds 1/r, x against not x: one protected set after the other where it occurs."""
     broken, calls = np.zeros(len(grouped.offsets) - 1, bool), len(knowledge.distributions) * len(member)
     for inside in member:
@@ -108,9 +105,7 @@ def _odds_hold(
     return at_most(yes[here].tolist(), no[here].tolist(), int(held.counts[g]), r)
 
 
-def _check_full(
-    knowledge: Knowledge, grouped: GroupedRows, member: NDArray[np.bool_], r: Fraction
-) -> NDArray[np.bool_]:
+def _check_full(knowledge: Knowledge, grouped: GroupedRows, member: Bools, r: Fraction) -> Bools:
     """Return in which groups some p exceeds 1/r, with the odds of all values known."""
     values, broken = grouped.values.astype(np.int32), np.zeros(len(grouped.offsets) - 1, bool)
     doubt = _doubt(grouped.offsets)[:, None]
@@ -124,14 +119,12 @@ def _check_full(
     return broken
 
 
-def _doubt(offsets: NDArray[np.int64]) -> NDArray[np.float64]:
+def _doubt(offsets: Ints) -> Floats:
     """How near to 1 the ratio of p to 1/r must be in each group for floats not to decide."""
     return np.asarray(relative_error(4 * np.diff(offsets)) + 1e-14)
 
 
-def _fractions_hold(
-    known: Distribution, signatures: list[int], values: list[int], member: NDArray[np.bool_], r: Fraction
-) -> bool:
+def _fractions_hold(known: Distribution, signatures: list[int], values: list[int], member: Bools, r: Fraction) -> bool:
     """Decide one group by adding up possible worlds in fractions, values dealt to one row after the other."""
     counts = Counter(values)
     if len(set(signatures)) == 1:

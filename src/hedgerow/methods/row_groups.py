@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hedgerow.arrays import free_unused
+from hedgerow.arrays import Floats, free_unused
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
 from hedgerow.errors import ParameterError, SchemaError
 from hedgerow.methods.method import Prepared
+from hedgerow.methods.prepared import missing_error
 from hedgerow.parameters import read_names
 from hedgerow.partition.clusters import most_together, separate_clusters
 from hedgerow.release import Guarantee, Made, Release
@@ -52,7 +53,7 @@ def part_clusters(prepared: Prepared, labels: NDArray[np.int32]) -> NDArray[np.i
     return separate_clusters(labels, codes.astype(np.int32), clusters, keys=prepared.keys)
 
 
-def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[NDArray[np.float64]]]:
+def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[Floats]]:
     """The quasi-identifiers as rows of codes, and where each code lies between 0 and 1: on the line for numbers."""
     names = _require_quasi(prepared)
     return prepared.table.encode_rows(names), [_scale(prepared, name) for name in names]
@@ -68,7 +69,7 @@ class Axes(NamedTuple):
     """The quasi-identifiers as Mondrian takes them: codes, where these lie between 0 and 1, ranks of borders."""
 
     codes: list[NDArray[np.int32]]
-    scales: list[NDArray[np.float64]]
+    scales: list[Floats]
     ranks: list[NDArray[np.int16] | None]
 
 
@@ -89,7 +90,7 @@ def axes_of(prepared: Prepared) -> Axes:
     return found
 
 
-def _scale(prepared: Prepared, name: str) -> NDArray[np.float64]:
+def _scale(prepared: Prepared, name: str) -> Floats:
     from hedgerow.exact import column_line, without_exponent
 
     encoded = prepared.table.encode(name)
@@ -289,10 +290,7 @@ def require_complete(prepared: Prepared, names: Sequence[str]) -> None:
     """Refuse columns with gaps: a missing value can be neither moved nor averaged."""
     for name in names:
         if prepared.table.arrow.column(name).null_count:
-            raise SchemaError(
-                f"'{name}' has missing values, which cannot be replaced; "
-                f'missing={{"{name}": "suppress"}} suppresses these rows and counts them.'
-            )
+            raise missing_error(name, "missing values, which cannot be replaced;")
 
 
 def require_squares(prepared: Prepared, names: Sequence[str]) -> None:

@@ -6,26 +6,30 @@ Guarantee  a subdomain of a group drawn at random, then a value from it by the t
            generalized follows the true counts, and an attacker who knows the algorithm can learn from that
 Cost       a counting pass, a pass over the distinct values, two shuffles; with fakes or a shift a program per group
 
-The target of each part is given, a named shape, or its own distribution. `target_parts` divides the rows into parts.
+The target of each part of the table is given, a named shape, or the part's own distribution. Rows are put together by
+their part, and inside it by equal quasi-identifiers, before values are disguised.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.target import read_shift
 from hedgerow.errors import Infeasible, ParameterError, SchemaError
 from hedgerow.exact import as_fraction, fraction_text
 from hedgerow.methods.method import Method, Prepared, Progress
+from hedgerow.methods.prepared import missing_error, one_sensitive
 from hedgerow.methods.scaled import BlockPlan, divide_classes
-from hedgerow.methods.target_parts import PartGroups, Parts, equal_quasi, group_rows, parts_of
 from hedgerow.partition.target.fake_values import disguise
 from hedgerow.partition.target.least_range import PublishedNodes
 from hedgerow.release import Guarantee, Made, Release
@@ -34,23 +38,11 @@ from hedgerow.release.release import free_name
 from hedgerow.scale.coding import ColumnClass
 from hedgerow.schema.hierarchy import Hierarchy
 from hedgerow.schema.target import histogram, normal, quantize, uniform, zipf
-from hedgerow.table import Encoded
+from hedgerow.table import Encoded, Table
 
 if TYPE_CHECKING:
     from hedgerow.scale.coding import CountedTable
 
-__all__ = [
-    "GROUPINGS",
-    "SHAPES",
-    "PartTargets",
-    "TargetDistribution",
-    "TargetPlan",
-    "Targets",
-    "check_target",
-    "choose_targets",
-    "default_tree",
-    "one_column",
-]
 
 GROUPINGS = ("all", "quasi")
 
@@ -124,7 +116,7 @@ class TargetDistribution(Method):
         return TargetPlan(column, groups, Targets(targets.trees, which, targets.distance), leaves)
 
     def _plan_blocks(self, whole: Prepared, counted: CountedTable) -> BlockPlan:
-        from hedgerow.methods.region_blocks import cut_regions
+        from hedgerow.methods.blocks import cut_regions
 
         column, most = one_column(whole, "a target distribution"), counted.engine.block_rows
         cut = [] if self.parts is None else [self.parts] if isinstance(self.parts, str) else [*self.parts]
@@ -272,12 +264,7 @@ class PartTargets:
 
 
 def choose_targets(
-    target: Any,
-    most: int | None,
-    prepared: Prepared,
-    parts: Parts,
-    there: NDArray[np.int64],
-    rows: NDArray[np.int64] | None = None,
+    target: Any, most: int | None, prepared: Prepared, parts: Parts, there: Ints, rows: Ints | None = None
 ) -> PartTargets:
     """Find the target of the parts that are `there`; `most` makes ratios small.
 
@@ -311,7 +298,7 @@ def _target_of(target: Any, key: Any) -> Any:
 
 
 def _tree(
-    wanted: Any, most: int | None, prepared: Prepared, sensitive: Encoded, rows: NDArray[np.int64]
+    wanted: Any, most: int | None, prepared: Prepared, sensitive: Encoded, rows: Ints
 ) -> tuple[Hierarchy, Fraction]:
     tree = wanted
     if isinstance(wanted, str):
@@ -328,21 +315,16 @@ def _tree(
     return small.hierarchy, small.distance
 
 
-def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: NDArray[np.int64]) -> Hierarchy:
+def _own(bare: Hierarchy, column: str, sensitive: Encoded, rows: Ints) -> Hierarchy:
     leaves = bare.leaf_codes(column, sensitive.domain)[sensitive.codes]
     return histogram(bare, np.bincount(leaves, rows, minlength=bare.num_leaves).astype(np.int64).tolist())
 
 
 def one_column(prepared: Prepared, what: str) -> str:
     """The one sensitive column, without missing values, or a reason."""
-    if len(prepared.columns.sensitive) != 1:
-        raise SchemaError(f"{what} protects one sensitive column; {len(prepared.columns.sensitive)} were given.")
-    column = prepared.columns.sensitive[0]
+    column = one_sensitive(prepared, f"{what} protects one sensitive column")
     if prepared.table.encode(column).has_missing:
-        raise SchemaError(
-            f"'{column}' has missing values, which are in no hierarchy; "
-            f'missing={{"{column}": "suppress"}} suppresses these rows and counts them.'
-        )
+        raise missing_error(column, "missing values, which are in no hierarchy;")
     return column
 
 
@@ -369,3 +351,81 @@ def check_target(target: object) -> None:
         return
     if not isinstance(target, str) or target not in (*SHAPES, SOURCE):
         raise ParameterError(f"'target' must be a hierarchy with weights or one of {', '.join((*SHAPES, SOURCE))}.")
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The part of each row, and the keys by which targets are given: values of a column, or interval numbers."""
+
+    codes: Ints
+    keys: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class PartGroups:
+    """Rows group after group, with the part of each group."""
+
+    rows: NDArray[np.int32]
+    offsets: Ints
+    parts: Ints
+
+
+def parts_of(table: Table, parts: str | Mapping[str, Sequence[Any]] | None, open_columns: Sequence[str]) -> Parts:
+    """Cut a table into parts: by a column's values, by cut points ({column: cuts}), or not at all."""
+    if parts is None:
+        return Parts(np.zeros(table.num_rows, np.int64), (None,))
+    column, cuts = (parts, None) if isinstance(parts, str) else _one_column(parts)
+    if column not in open_columns:
+        raise SchemaError(f"'parts' must name a column that is published as it is; '{column}' is none of them.")
+    encoded = table.encode(column)
+    values = [*encoded.domain.to_pylist(), *([None] if encoded.has_missing else [])]
+    if cuts is None:
+        return Parts(encoded.codes.astype(np.int64), tuple(values))
+    if encoded.has_missing:
+        raise SchemaError(f"'{column}' has missing values, which lie in no interval; cut another column.")
+    places = np.array([_interval(value, cuts, column) for value in values], np.int64)
+    return Parts(places[encoded.codes], tuple(range(len(cuts) + 1)))
+
+
+def _one_column(parts: Mapping[str, Sequence[Any]]) -> tuple[str, Sequence[Any]]:
+    if not isinstance(parts, Mapping) or len(parts) != 1:
+        raise ParameterError("'parts' must be a column's name, or one column with its cut points: {'age': [30, 50]}.")
+    ((column, cuts),) = parts.items()
+    try:
+        is_ascending = all(one < other for one, other in pairwise(cuts)) and all(cut == cut for cut in cuts)
+    except TypeError:
+        is_ascending = False
+    if not is_ascending:
+        raise ParameterError("the cut points of 'parts' must be a list of values that ascend and differ.")
+    return column, cuts
+
+
+def _interval(value: Any, cuts: Sequence[Any], column: str) -> int:
+    try:
+        return bisect_right(cuts, value)
+    except TypeError:
+        raise ParameterError(f"the cut points of 'parts' must be of the kind of '{column}'.") from None
+
+
+def equal_quasi(table: Table, quasi: Sequence[str], parts: Parts) -> Ints:
+    """Number the rows so that two rows agree exactly if their parts and quasi-identifiers do."""
+    cells, size = parts.codes, len(parts.keys)
+    for name in quasi:
+        encoded = table.encode(name)
+        cells = cells * encoded.size + encoded.codes
+        size *= encoded.size
+        if size > 2**40:
+            found, cells = np.unique(cells, return_inverse=True)
+            size = len(found)
+    return cells
+
+
+def group_rows(cells: Ints, parts: Parts) -> PartGroups:
+    """Put rows with equal numbers next to each other."""
+    if not cells.any():
+        rows = np.arange(len(cells), dtype=np.int32)
+        return PartGroups(rows, np.array([0, len(cells)]), parts.codes[:1])
+    order = np.argsort(cells, kind="stable")
+    ascending = cells[order]
+    starts = np.flatnonzero(np.append(True, ascending[1:] != ascending[:-1]))
+    return PartGroups(order.astype(np.int32), np.append(starts, len(cells)), parts.codes[order[starts]])

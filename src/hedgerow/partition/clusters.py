@@ -14,7 +14,6 @@ whether it is, is hard in general: conflicts that are left are counted, and the 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedgerow.arrays import Codes, Ints
 from hedgerow.randomness import Keys, system_keys
@@ -44,7 +43,7 @@ def separate_clusters(labels: Codes, codes: Codes, clusters: Ints, *, keys: Keys
 class _ClusterSearch:
     """Labels in the making, and how many rows each cluster has in each group."""
 
-    def __init__(self, labels: NDArray[np.int64], codes: Codes, clusters: NDArray[np.int64], keys: Keys) -> None:
+    def __init__(self, labels: Ints, codes: Codes, clusters: Ints, keys: Keys) -> None:
         self.labels, self.codes, self.clusters, self.keys = labels, codes, clusters, keys
         self.width = int(clusters.max(initial=0)) + 1
         pairs, counts = np.unique((labels * self.width + clusters)[labels >= 0], return_counts=True)
@@ -55,7 +54,7 @@ class _ClusterSearch:
         self.starts, self.ends = np.append(0, ends[:-1]), ends
         self.draws: list[int] = []
 
-    def run(self) -> NDArray[np.int64]:
+    def run(self) -> Ints:
         """Resolve conflicts one after the other; if no swap helps, make a random one and continue."""
         spare, best, least = _SPARE_STEPS, self.labels.copy(), self._excess()
         while least and spare:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes, Ints
+from hedgerow.arrays import Bools, Codes, Floats, Ints
 from hedgerow.criteria.groupwise import Criterion, Groups, Limits, lacking, require, weighted_groups
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.parameters import Number, read_number
@@ -71,9 +71,9 @@ class ExploredLattice:
     by another. `minimal` are the feasible nodes of which nothing finer is feasible, `chosen` is the one of least loss.
     """
 
-    feasible: NDArray[np.bool_]
-    loss: NDArray[np.float64]
-    suppressed: NDArray[np.int64]
+    feasible: Bools
+    loss: Floats
+    suppressed: Ints
     minimal: tuple[Node, ...]
     chosen: Node
 
@@ -234,7 +234,7 @@ class _LatticeSearch:
         ]
         return _distinct(recoded, len(self.rows))[0]
 
-    def _good(self, classes: NDArray[np.int32]) -> NDArray[np.bool_]:
+    def _good(self, classes: NDArray[np.int32]) -> Bools:
         good = np.ones(int(classes.max()) + 1, np.bool_)
         for criterion, pairs, counts in zip(self.criteria, self.pairs, self.overall, strict=True):
             good &= criterion.holds(_merge(pairs, classes, counts))
@@ -247,7 +247,7 @@ class _LatticeSearch:
         return numbers[classes][self.owner]
 
 
-def _minimal(feasible: NDArray[np.bool_]) -> tuple[Node, ...]:
+def _minimal(feasible: Bools) -> tuple[Node, ...]:
     """The feasible nodes of which nothing finer is feasible."""
     below = feasible.copy()
     for axis in range(feasible.ndim):
@@ -259,7 +259,7 @@ def _minimal(feasible: NDArray[np.bool_]) -> tuple[Node, ...]:
     return tuple(tuple(map(int, node)) for node in np.argwhere(feasible & ~finer))
 
 
-Pairs = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]
+Pairs = tuple[Ints, NDArray[np.int32], Ints]
 """Combination, sensitive code and rows of every pair of both that occurs."""
 
 
@@ -278,12 +278,12 @@ def _pairs(owner: NDArray[np.int32], codes: Codes, overall: Ints, rows: Ints | N
     return keys // len(overall), (keys % len(overall)).astype(np.int32), counts
 
 
-def _merge(pairs: Pairs, classes: NDArray[np.int32], overall: NDArray[np.int64]) -> Groups:
+def _merge(pairs: Pairs, classes: NDArray[np.int32], overall: Ints) -> Groups:
     combinations, codes, counts = pairs
     return weighted_groups(classes[combinations], codes, counts, overall)
 
 
-def _distinct(columns: list[Codes], rows: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+def _distinct(columns: list[Codes], rows: int) -> tuple[NDArray[np.int32], Ints]:
     """Number the distinct rows of several columns from 0; return each row's number and a row of each number."""
     numbers = np.zeros(rows, np.int64)
     for column in columns:
@@ -308,7 +308,7 @@ class Ladder:
     """The levels of one quasi-identifier: the class of each code, and the loss in [0, 1] of publishing it instead."""
 
     classes: tuple[NDArray[np.int32], ...]
-    losses: tuple[NDArray[np.float64], ...]
+    losses: tuple[Floats, ...]
 
     @property
     def height(self) -> int:
@@ -343,7 +343,7 @@ def plain_ladder(size: int) -> Ladder:
 class Lattice:
     """Nodes with their loss before anything is suppressed, in ascending order of it."""
 
-    def __init__(self, ladders: Sequence[Ladder], counts: Sequence[NDArray[np.int64]]) -> None:
+    def __init__(self, ladders: Sequence[Ladder], counts: Sequence[Ints]) -> None:
         self.shape = tuple(len(ladder.classes) for ladder in ladders)
         if math.prod(self.shape) > MOST_NODES:
             raise ParameterError(

@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes, Ints
+from hedgerow.arrays import Bools, Codes, Ints
 from hedgerow.criteria.m_invariance import MInvariance
 from hedgerow.errors import Infeasible, counted
 from hedgerow.partition.shuffles import by_code, deal, permutation, shuffle_within
@@ -234,7 +234,7 @@ def _fill_gaps(held: Ints, offered: Ints, signatures: Signatures, m: int, keys: 
     return np.bincount(gaps[_firsts(wanted, taken)], minlength=len(members)).astype(np.int64)
 
 
-def _firsts(counts: Ints, taken: Ints) -> NDArray[np.bool_]:
+def _firsts(counts: Ints, taken: Ints) -> Bools:
     """Mark the first `taken` of each run of `counts`."""
     places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return places < np.repeat(taken, counts)

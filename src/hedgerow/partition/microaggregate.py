@@ -13,25 +13,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.errors import Infeasible
 from hedgerow.kernel import kernel
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys, system_keys
 
-Points = NDArray[np.float64]
-Rows = NDArray[np.int64]
+Points = Floats
 
 _WORTH = 1024
 """Rows from which compiling pays: MDAV does much more than one step per row."""
 
 
 def microaggregate(
-    points: Points,
-    *,
-    k: int,
-    block: int = 256,
-    spread: NDArray[np.float64] | None = None,
-    keys: Keys = system_keys,
+    points: Points, *, k: int, block: int = 256, spread: Floats | None = None, keys: Keys = system_keys
 ) -> NDArray[np.int32]:
     """Return a group number per row of `points` (rows x columns); columns are compared in units of their spread.
 
@@ -54,7 +49,7 @@ def _near(points: Points, k: int, block: int) -> NDArray[np.int32]:
     return group(points, rows, starts, k)
 
 
-def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int32]:
+def _optimal(values: Floats, k: int) -> NDArray[np.int32]:
     order = np.argsort(values)
     ascending = values[order]
     sums = np.append(0.0, np.cumsum(ascending))
@@ -64,7 +59,7 @@ def _optimal(values: NDArray[np.float64], k: int) -> NDArray[np.int32]:
     return labels
 
 
-def _blocks(points: Points, most: int) -> tuple[Rows, Rows]:
+def _blocks(points: Points, most: int) -> tuple[Ints, Ints]:
     """Cut the rows at medians of the widest column until no part has more than `most`."""
     rows = np.arange(len(points))
     pending, starts = [(0, len(points))], [0]
@@ -83,7 +78,7 @@ def _blocks(points: Points, most: int) -> tuple[Rows, Rows]:
 
 
 @kernel
-def _cuts(sums: NDArray[np.float64], squares: NDArray[np.float64], k: int) -> NDArray[np.int32]:
+def _cuts(sums: Floats, squares: Floats, k: int) -> NDArray[np.int32]:
     """Number the runs of sorted values with the least sum of squared deviations, each of k to 2k-1 values."""
     count = len(sums) - 1
     best = np.full(count + 1, np.inf)
@@ -107,7 +102,7 @@ def _cuts(sums: NDArray[np.float64], squares: NDArray[np.float64], k: int) -> ND
 
 
 @kernel
-def _grouped_blocks(points: Points, rows: Rows, starts: Rows, k: int) -> NDArray[np.int32]:
+def _grouped_blocks(points: Points, rows: Ints, starts: Ints, k: int) -> NDArray[np.int32]:
     """MDAV inside each block: groups of k around the row farthest from the centre and the one farthest from that."""
     labels = np.empty(len(points), np.int32)
     seed = np.empty(points.shape[1])
@@ -129,7 +124,7 @@ def _grouped_blocks(points: Points, rows: Rows, starts: Rows, k: int) -> NDArray
 
 
 @kernel
-def _centre(points: Points, rest: Rows, left: int, centre: NDArray[np.float64]) -> None:
+def _centre(points: Points, rest: Ints, left: int, centre: Floats) -> None:
     """Write the mean of the rows that are left."""
     for column in range(len(centre)):
         total = 0.0
@@ -139,7 +134,7 @@ def _centre(points: Points, rest: Rows, left: int, centre: NDArray[np.float64]) 
 
 
 @kernel
-def _move_to_farthest(points: Points, rest: Rows, left: int, seed: NDArray[np.float64]) -> None:
+def _move_to_farthest(points: Points, rest: Ints, left: int, seed: Floats) -> None:
     """Move `seed` to the row that is farthest from it."""
     chosen, most = 0, -1.0
     for i in range(left):
@@ -154,13 +149,7 @@ def _move_to_farthest(points: Points, rest: Rows, left: int, seed: NDArray[np.fl
 
 @kernel
 def _take_nearest(
-    points: Points,
-    rest: Rows,
-    left: int,
-    seed: NDArray[np.float64],
-    k: int,
-    labels: NDArray[np.int32],
-    number: int,
+    points: Points, rest: Ints, left: int, seed: Floats, k: int, labels: NDArray[np.int32], number: int
 ) -> int:
     """Give the k rows nearest to `seed` a number; the others move to the front of `rest`."""
     nearest, away = np.full(k, np.inf), np.empty(left)

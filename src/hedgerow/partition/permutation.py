@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Bools, Codes, Ints
+from hedgerow.arrays import Bools, Codes, Floats, Ints
 from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import require
 from hedgerow.criteria.l_diversity import FrequencyDiversity
@@ -63,7 +63,7 @@ class CornerBuffers(NamedTuple):
 
 def ncp_split(
     quasi: Codes,
-    scales: Sequence[int | NDArray[np.float64]],
+    scales: Sequence[int | Floats],
     sensitive: Codes,
     *,
     l: int,  # noqa: E741
@@ -91,7 +91,7 @@ def _is_small(rows: int, columns: int) -> bool:
     return rows * columns <= SMALL
 
 
-def _points(quasi: Codes, lines: Sequence[NDArray[np.float64]]) -> NDArray[np.int16]:
+def _points(quasi: Codes, lines: Sequence[Floats]) -> NDArray[np.int16]:
     """Where each row lies in each column, in steps; a line a row."""
     columns, rows = quasi.shape
     lanes = 1 if _is_small(rows, columns) else _LANES  # a plain loop has one lane

@@ -52,8 +52,8 @@ from functools import cached_property
 from itertools import combinations_with_replacement
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.criteria.target import possible_node
 from hedgerow.partition.target.least_range import arrays_of_tree, least_range_groups, node_sizes
 from hedgerow.schema.hierarchy import Hierarchy
@@ -79,7 +79,7 @@ def personal_bottom_up(wishes: Wishes) -> list[Bundle]:
     return bundles
 
 
-def _forget(known: dict[int, Found], tops: Tops, taken: int, wishes: Wishes, left: NDArray[np.int64]) -> None:
+def _forget(known: dict[int, Found], tops: Tops, taken: int, wishes: Wishes, left: Ints) -> None:
     """Drop what the last group changed: nodes that overlap its top, and nodes that nobody names any more."""
     named = set(wishes.nodes[left > 0].tolist())
     for top in list(known):
@@ -195,10 +195,10 @@ class Supply:
     tops: Tops
     top: int
     wishes: Wishes
-    left: NDArray[np.int64]
+    left: Ints
 
     @cached_property
-    def eligible(self) -> NDArray[np.int64]:
+    def eligible(self) -> Ints:
         """Wishes below the top, those that ask for most first."""
         nodes, low, high = self.wishes.nodes, self.tops.low[self.top], self.tops.high[self.top]
         tree = self.wishes.tree
@@ -325,9 +325,9 @@ class Wishes:
     """`counts[w]` people have the value `leaves[w]` and named the node `nodes[w]`, whose probability is positive."""
 
     tree: Hierarchy
-    leaves: NDArray[np.int64]
-    nodes: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    leaves: Ints
+    nodes: Ints
+    counts: Ints
 
     @classmethod
     def of(cls, tree: Hierarchy, leaves: Sequence[int], nodes: Sequence[int], counts: Sequence[int]) -> Wishes:
@@ -335,7 +335,7 @@ class Wishes:
         raised = possible_node(tree)[np.asarray(nodes, np.int64)]
         return cls(tree, np.asarray(leaves, np.int64), raised.astype(np.int64), np.asarray(counts, np.int64))
 
-    def only(self, keep: NDArray[np.bool_]) -> Wishes:
+    def only(self, keep: Bools) -> Wishes:
         """The same wishes; those outside `keep` have no people left."""
         return Wishes(self.tree, self.leaves, self.nodes, np.where(keep, self.counts, 0))
 

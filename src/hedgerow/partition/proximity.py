@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Floats, Ints
 from hedgerow.cores import cores, on_cores
 from hedgerow.criteria.proximity import Reach, require_proximity
 from hedgerow.kernel import SMALL, kernel
@@ -44,7 +44,7 @@ _FEW_COLUMNS = 16  # squared columns up to which the rows alone say whether comp
 
 def proximity_split(
     quasi: NDArray[np.int32],
-    scales: Sequence[int | NDArray[np.float64]],
+    scales: Sequence[int | Floats],
     sensitive: NDArray[np.int32],
     reach: Reach,
     *,
@@ -129,7 +129,7 @@ class SortedRows(NamedTuple):
 class NeighbourRules(NamedTuple):
     """Where codes lie (column c from starts[c] on), what each value reaches, m, and whether parts are dealt finely."""
 
-    places: NDArray[np.float64]
+    places: Floats
     starts: Ints
     first: NDArray[np.int32]
     last: NDArray[np.int32]
@@ -145,7 +145,7 @@ class NeighbourBuffers(NamedTuple):
     shift: Ints
     base: Ints
     cut: Ints
-    loss: NDArray[np.float64]
+    loss: Floats
     bins: Ints
     masks: NDArray[Any]
     sides: NDArray[Any]

@@ -19,13 +19,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, order_keys, system_keys
 
 _BLOCK = 1 << 17
 
 
-def shuffle_within(array: NDArray[np.int32], offsets: NDArray[np.int64], *, keys: Keys = system_keys) -> None:
+def shuffle_within(array: NDArray[np.int32], offsets: Ints, *, keys: Keys = system_keys) -> None:
     """Shuffle `array` in place inside each run `offsets[g]:offsets[g + 1]`."""
     for first in range(0, len(array), _BLOCK):
         last = min(first + _BLOCK, len(array))
@@ -40,14 +41,14 @@ def permutation(size: int, *, keys: Keys = system_keys) -> NDArray[np.int32]:
     return order
 
 
-def by_value(codes: NDArray[np.int32], counts: NDArray[np.int64], *, keys: Keys = system_keys) -> NDArray[np.int32]:
+def by_value(codes: NDArray[np.int32], counts: Ints, *, keys: Keys = system_keys) -> NDArray[np.int32]:
     """Return the rows value after value, those of one value in random order; `counts` are the rows of each code."""
     rows = by_code(codes, counts)
     shuffle_within(rows, np.append(0, np.cumsum(counts)), keys=keys)
     return rows
 
 
-def by_code(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.int32]:
+def by_code(codes: NDArray[np.int32], counts: Ints) -> NDArray[np.int32]:
     """Return the rows value after value, those of one value in the order of the input."""
     rows = np.empty(len(codes), np.int32)
     _place(codes, np.cumsum(counts) - counts, rows)
@@ -55,9 +56,7 @@ def by_code(codes: NDArray[np.int32], counts: NDArray[np.int64]) -> NDArray[np.i
 
 
 @kernel
-def _shuffle_block(
-    array: NDArray[np.int32], offsets: NDArray[np.int64], keys: NDArray[np.uint64], first: int, group: int
-) -> None:
+def _shuffle_block(array: NDArray[np.int32], offsets: Ints, keys: NDArray[np.uint64], first: int, group: int) -> None:
     """Shuffle each run of `array` in place, for the elements from `first` on, one key per element."""
     half = np.uint64(32)
     low_half = np.uint64(0xFFFFFFFF)
@@ -74,7 +73,7 @@ def _shuffle_block(
 
 
 @kernel
-def _place(codes: NDArray[np.int32], nexts: NDArray[np.int64], rows: NDArray[np.int32]) -> None:
+def _place(codes: NDArray[np.int32], nexts: Ints, rows: NDArray[np.int32]) -> None:
     """Write the rows code after code; `nexts` says where the next row of each code goes."""
     for row in range(len(codes)):
         code = codes[row]
@@ -86,10 +85,10 @@ def deal(
     codes: NDArray[np.int32],
     values: NDArray[np.int32],
     groups: NDArray[np.int32],
-    counts: NDArray[np.int64],
+    counts: Ints,
     *,
     keys: Keys = system_keys,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], Ints]:
     """Hand each row to a group: `counts[p]` rows of value `values[p]` go to `groups[p]`, which ones is secret.
 
     The pieces are sorted by value. Returns the rows, group after group, and the offsets of the groups. The order
@@ -104,14 +103,12 @@ def deal(
     return dealt, offsets
 
 
-def _starts(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+def _starts(sizes: Ints) -> Ints:
     """Return where each of several consecutive runs begins."""
     return np.cumsum(sizes) - sizes
 
 
-def _shuffle_shared(
-    rows: NDArray[np.int32], per_value: NDArray[np.int64], values: NDArray[np.int32], keys: Keys
-) -> None:
+def _shuffle_shared(rows: NDArray[np.int32], per_value: Ints, values: NDArray[np.int32], keys: Keys) -> None:
     """Shuffle the rows of each value that several groups share; the others need no secret to be dealt."""
     is_shared = np.bincount(values) > 1
     places = np.flatnonzero(np.repeat(is_shared, per_value))
@@ -122,11 +119,7 @@ def _shuffle_shared(
 
 @kernel
 def _copy_pieces(
-    rows: NDArray[np.int32],
-    piece_starts: NDArray[np.int64],
-    groups: NDArray[np.int32],
-    nexts: NDArray[np.int64],
-    dealt: NDArray[np.int32],
+    rows: NDArray[np.int32], piece_starts: Ints, groups: NDArray[np.int32], nexts: Ints, dealt: NDArray[np.int32]
 ) -> None:
     """Append the rows of each piece to the rows of its group."""
     for piece in range(len(groups)):
@@ -138,10 +131,8 @@ def _copy_pieces(
 
 Rows = NDArray[np.int32]
 
-Offsets = NDArray[np.int64]
 
-
-def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Offsets]:
+def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Ints]:
     """Return the rows group after group, in random order inside each, and where each group begins and ends.
 
     Rows labelled -1 are suppressed.
@@ -151,7 +142,7 @@ def grouped_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tupl
     return rows, offsets
 
 
-def gathered_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Offsets]:
+def gathered_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tuple[Rows, Ints]:
     """The same in the order of the input inside each group: shuffle it before it leaves."""
     kept = np.flatnonzero(labels >= 0).astype(np.int32) if labels.min(initial=0) < 0 else None
     secret = permutation(int(labels.max(initial=-1)) + 1, keys=order_keys(keys))
@@ -161,13 +152,13 @@ def gathered_rows(labels: NDArray[np.int32], *, keys: Keys = system_keys) -> tup
     return places if kept is None else kept[places], offsets
 
 
-def reshuffle(rows: Rows, offsets: Offsets, *, keys: Keys = system_keys) -> Rows:
+def reshuffle(rows: Rows, offsets: Ints, *, keys: Keys = system_keys) -> Rows:
     """Return the rows in another random order inside each group, independent of the first."""
     again = rows.copy()
     shuffle_within(again, offsets, keys=order_keys(keys))
     return again
 
 
-def group_numbers(offsets: Offsets) -> pa.Array:
+def group_numbers(offsets: Ints) -> pa.Array:
     """The published group column: 0, 0, ..., 1, 1, ..."""
     return pa.array(np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets)))

@@ -37,8 +37,14 @@ e = 100
 """
 
 from hedgerow.recipe.file import decode_recipe, differences, read_any, read_recipe, write_recipe
-from hedgerow.recipe.recipe import Recipe, Roles
-from hedgerow.recipe.run import publish_recipe, publish_recipe_in_blocks, require_ready, withdraw_unless_saved
+from hedgerow.recipe.recipe import (
+    Recipe,
+    Roles,
+    publish_recipe,
+    publish_recipe_in_blocks,
+    require_ready,
+    withdraw_unless_saved,
+)
 from hedgerow.recipe.script import recipe_command, recipe_script
 
 __all__ = [

@@ -10,8 +10,7 @@ import msgspec
 
 from hedgerow.errors import ParameterError
 from hedgerow.methods.registry import METHODS, method_class, read_parameters
-from hedgerow.recipe.recipe import Recipe, Value
-from hedgerow.recipe.run import saving
+from hedgerow.recipe.recipe import Recipe, Value, saving
 
 if TYPE_CHECKING:
     from hedgerow.graph.recipe import GraphRecipe

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import Infeasible, InputError, SchemaError
 from hedgerow.scale.dealing import CHANGED
 from hedgerow.scale.engine import Distinct, ScaleEngine
@@ -26,8 +27,6 @@ from hedgerow.table.encode import Encoded, encode
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.verify.values import PublishedColumns, Rows
-
-__all__ = ["MOST_CODES", "CodedColumn", "Coder", "ColumnClass", "CountedTable", "RowMark", "codes_of", "count_table"]
 
 MOST_CODES = 1 << 21
 """Distinct values of one column that are held in memory."""
@@ -42,7 +41,7 @@ class CodedColumn:
     raw: pa.Array
     codes: NDArray[np.int32]
     domain: pa.Array
-    counts: NDArray[np.int64]
+    counts: Ints
     has_missing: bool
 
     @property
@@ -79,7 +78,7 @@ def _without_negative_zero(values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.
     return pc.add(values, 0.0) if pa.types.is_floating(values.type) else values
 
 
-def _by_place(values: pa.ChunkedArray, raw: pa.Array) -> NDArray[np.int64] | None:
+def _by_place(values: pa.ChunkedArray, raw: pa.Array) -> Ints | None:
     """Where each of a batch's whole numbers stands in `raw`, by counting; None where the range is too wide for that."""
     if raw.null_count or values.null_count or not len(raw):
         return None
@@ -92,7 +91,7 @@ def _by_place(values: pa.ChunkedArray, raw: pa.Array) -> NDArray[np.int64] | Non
         raise InputError(CHANGED)
     table = np.full(high - low + 1, -1, np.int64)
     table[listed.astype(np.int64) - low] = np.arange(len(listed))
-    places: NDArray[np.int64] = table[numbers.astype(np.int64) - low]
+    places: Ints = table[numbers.astype(np.int64) - low]
     if len(places) and int(places.min()) < 0:
         raise InputError(CHANGED)
     return places
@@ -219,7 +218,7 @@ class CountedTable:
             _refuse_wide(name)
         return self.coder.columns[name]
 
-    def combinations(self, names: Sequence[str]) -> tuple[Table, NDArray[np.int64]]:
+    def combinations(self, names: Sequence[str]) -> tuple[Table, Ints]:
         """The combinations of several columns' values as a table with codes of the whole, and the rows of each."""
         columns = {name: self.column(name) for name in names}
         found = self.engine.combinations(names, MOST_CODES)

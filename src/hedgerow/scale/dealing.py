@@ -16,13 +16,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import InputError
 from hedgerow.kernel import kernel
 from hedgerow.randomness import Keys, system_keys
-
-__all__ = ["CHANGED", "Placing", "draw_tables", "hypergeometric"]
-
-Ints = NDArray[np.int64]
 
 CHANGED = (
     "The table changed while it was read: a second pass over it found other rows than the first. Publish it again."

@@ -17,14 +17,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import unwritten
 from hedgerow.release.folder import folder_beside, named_folder
 from hedgerow.scale.coding import Coder
 from hedgerow.scale.dealing import Placing
-from hedgerow.scale.engine import Distinct, ScaleEngine
-from hedgerow.scale.sources import PassSource, open_source
-
-__all__ = ["DuckEngine"]
+from hedgerow.scale.engine import Distinct, PassSource, ScaleEngine
+from hedgerow.scale.sources import open_source
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -89,7 +88,7 @@ class DuckEngine(ScaleEngine):
             found[name] = self._source.distinct(name, most)
         return found
 
-    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
         """Count the combinations of several columns' values; None if there are more than `most`."""
         return self._source.combinations(columns, most)
 
@@ -98,12 +97,10 @@ class DuckEngine(ScaleEngine):
         self._source.leave_out(values)
         self._rows = None
 
-    def fold(
-        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
-    ) -> list[NDArray[np.int64]]:
+    def fold(self, coder: Coder, count: Callable[[pa.Table], Ints]) -> list[Ints]:
         """Add up what `count` says of all batches; there is one task. Codes are kept for the passes that follow."""
-        total: NDArray[np.int64] | None = None
-        for batch in self._code_batches(coder, step, 0.2, 0.3):
+        total: Ints | None = None
+        for batch in self._code_batches(coder, "counting", 0.2, 0.3):
             found = count(batch)
             total = found if total is None else total + found
         return [] if total is None else [total]

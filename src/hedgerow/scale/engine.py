@@ -1,4 +1,4 @@
-"""What an engine does for a table that is larger than memory: the one interface, implemented by DuckDB and by Spark.
+"""What an engine does for a table that is larger than memory, DuckDB or Spark, and what a source of rows does.
 
 The plan has five steps, and an engine does the three that touch rows:
 
@@ -26,27 +26,34 @@ whose task may be repeated `keys` made from a secret seed of that task.
 Functions that are handed to `fold`, `scatter` and `run` can be pickled by cloudpickle and hold small plans alone.
 Errors of hedgerow that they raise have to arrive as they are; no message of an engine may be passed on, for it may
 quote a cell.
+
+A `PassSource` is a table that can be read again and again. With it are names as SQL quotes them, and errors of DuckDB
+as sentences.
 """
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
+from hedgerow.errors import DiskFull, HedgerowError, InputError, OutOfMemory, is_interrupt
+
 if TYPE_CHECKING:
     from hedgerow.scale.coding import Coder
     from hedgerow.scale.dealing import Placing
 
-__all__ = ["Distinct", "ScaleEngine"]
 
 T = TypeVar("T")
 
-Distinct = tuple[pa.Array, NDArray[np.int64]]
+Distinct = tuple[pa.Array, Ints]
 """The distinct values of a column, missing among them where it occurs, and the rows of each."""
 
 
@@ -78,7 +85,7 @@ class ScaleEngine(ABC):
         """Count the distinct values of each column; None for a column that has more than `most`, or about as many."""
 
     @abstractmethod
-    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
         """Count the combinations of several columns' values; None if there are more than `most`."""
 
     @abstractmethod
@@ -86,9 +93,7 @@ class ScaleEngine(ABC):
         """Drop the rows in which some column has one of these values, for all calls that follow."""
 
     @abstractmethod
-    def fold(
-        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
-    ) -> list[NDArray[np.int64]]:
+    def fold(self, coder: Coder, count: Callable[[pa.Table], Ints]) -> list[Ints]:
         """Add up what `count` says of the coded batches of each task."""
 
     @abstractmethod
@@ -114,3 +119,86 @@ class ScaleEngine(ABC):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+
+class PassSource(Protocol):
+    """A table that can be counted and read again and again."""
+
+    names: tuple[str, ...]
+
+    def head(self, column: str) -> pa.Array:
+        """One value of a column."""
+        ...
+
+    def type_values(self, column: str, values: pa.Array) -> pa.Array:
+        """What distinct values of a column mean, one for each."""
+        ...
+
+    def count_rows(self) -> int:
+        """How many rows there are, without those that are left out."""
+        ...
+
+    def distinct(self, column: str, most: int) -> Distinct | None:
+        """The distinct values of a column and the rows of each; None for more than about `most`."""
+        ...
+
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
+        """The combinations of several columns' values and the rows of each; None for more than `most`."""
+        ...
+
+    def leave_out(self, values: Mapping[str, pa.Array]) -> None:
+        """Drop the rows in which some column has one of these values."""
+        ...
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.Table]:
+        """The rows in batches of about so many."""
+        ...
+
+
+def run_step(step: Callable[[], T]) -> T:
+    """Run a step of DuckDB; what it raises becomes a sentence: its messages may quote a cell, and are not passed on."""
+    try:
+        return step()
+    except (HedgerowError, MemoryError):
+        raise
+    except Exception as error:
+        was_stopped = is_interrupt(error)
+        found = _sentence(type(error).__name__, str(error))
+    if was_stopped:
+        raise KeyboardInterrupt
+    raise found
+
+
+def _sentence(kind: str, text: str) -> HedgerowError:
+    if "max_temp_directory_size" in text or "No space left" in text:
+        return DiskFull("The disk is too full for the temporary files; free some, or publish to another disk.")
+    if "not latin-1 encoded" in text:
+        return InputError(
+            "The file holds signs that its encoding has between 128 and 159, such as the euro sign of cp1252, which "
+            "are read in memory alone; convert it to UTF-8 or Parquet."
+        )
+    if (line := re.search(r"CSV Error on Line: (\d+)|CSV Parser state machine", text)) is not None:
+        return InputError(
+            f"{f'Line {line[1]}' if line[1] else 'A line'} of a delimited file cannot be read: it has more or fewer "
+            "cells than the first line, a quote that is not closed, or another line end; repair it, or convert the "
+            "file to Parquet."
+        )
+    if kind == "OutOfMemoryException":
+        return OutOfMemory("The memory limit is too small to count this table; allow more (--memory).")
+    return InputError("The table cannot be read; it may be damaged, or it changed while it was read.")
+
+
+def quote_name(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quote_text(text: object) -> str:
+    """A text as SQL writes it."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def quote_files(files: Sequence[Path]) -> str:
+    """A list of files as DuckDB reads it: signs that would make a pattern of a name stand for themselves."""
+    plain = (re.sub(r"[*?[]", r"[\g<0>]", str(file)) for file in files)
+    return f"[{', '.join(map(quote_text, plain))}]"

@@ -25,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import HedgerowError, InputError, ParameterError
 from hedgerow.randomness import KeyedStream
 from hedgerow.scale.coding import Coder, ColumnClass
@@ -46,7 +47,6 @@ from hedgerow.table.checks import check_names
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["ClusterEngine", "open_cluster"]
 
 T = TypeVar("T")
 Progress = Callable[[str, float], None]
@@ -142,7 +142,7 @@ class ClusterEngine(ScaleEngine):
             return None
         return counted.column(0).combine_chunks(), counted.column(1).to_numpy().astype(np.int64)
 
-    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, NDArray[np.int64]] | None:
+    def combinations(self, columns: Sequence[str], most: int) -> tuple[pa.Table, Ints] | None:
         """Count the combinations of several columns' values; None if there are more than `most`."""
         with plain_errors():
             grouped = self._frame.groupBy(*(self._places[name] for name in columns)).count()
@@ -160,11 +160,9 @@ class ClusterEngine(ScaleEngine):
                 self._frame = self._frame.filter(condition)
         self._rows, self._seen = None, {}
 
-    def fold(
-        self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]], *, step: str = "counting"
-    ) -> list[NDArray[np.int64]]:
+    def fold(self, coder: Coder, count: Callable[[pa.Table], Ints]) -> list[Ints]:
         """Add up what `count` says of the coded batches of each task."""
-        self._progress(step, 0.25)
+        self._progress("counting", 0.25)
         return [share.total for share in self._shares(coder, count).values()]
 
     def gather(
@@ -177,7 +175,7 @@ class ClusterEngine(ScaleEngine):
             for row in found.toLocalIterator(prefetchPartitions=True):
                 yield pickle.loads(row[0])
 
-    def _shares(self, coder: Coder, count: Callable[[pa.Table], NDArray[np.int64]]) -> dict[int, TaskCounts]:
+    def _shares(self, coder: Coder, count: Callable[[pa.Table], Ints]) -> dict[int, TaskCounts]:
         work = FoldWork(coder, count)
         with self._fix_settings(), plain_errors():
             return shares_of(self._select(coder.names).mapInArrow(work, "task int, share binary").toArrow())

@@ -20,21 +20,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import HedgerowError, InputError, limit_reached
 from hedgerow.scale.coding import Coder
 from hedgerow.scale.dealing import CHANGED, Placing
 from hedgerow.scale.engine import Distinct
-
-__all__ = [
-    "CountWork",
-    "FoldWork",
-    "GatherWork",
-    "RunWork",
-    "ScatterWork",
-    "TaskCounts",
-    "add_tasks",
-    "shares_of",
-]
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -155,7 +145,7 @@ class FoldWork:
     """Codes the batches of a task, and adds up what a function says of them."""
 
     coder: Coder
-    count: Callable[[pa.Table], NDArray[np.int64]]
+    count: Callable[[pa.Table], Ints]
 
     def __call__(self, batches: Batches) -> Batches:
         """One record with this task's total."""

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import Ints, is_numeric
 from hedgerow.errors import ParameterError, SchemaError, counted
 from hedgerow.exact import as_fraction
 from hedgerow.schema.domain import Domain
@@ -29,11 +29,11 @@ from hedgerow.schema.hierarchy_build import (
     arx_tree,
     balanced_tree,
     fixed_depth_tree,
+    flatten,
     interval_tree,
     layers_of_width,
     nested_tree,
 )
-from hedgerow.schema.hierarchy_flatten import flatten
 from hedgerow.verify.names import in_form, text_in_form
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class Hierarchy:
                 reached[child] = reached[node] and weights[child] > 0
 
     @functools.cached_property
-    def _children(self) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    def _children(self) -> tuple[NDArray[np.int32], Ints]:
         order = np.lexsort((self.low, self.parents)).astype(np.int32)
         # The root's parent is -1, so it sorts first; node v's children start where parent v would be inserted.
         return order, np.searchsorted(self.parents[order], np.arange(self.num_nodes + 1))

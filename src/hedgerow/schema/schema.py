@@ -10,12 +10,10 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hedgerow.arrays import is_numeric, one_array
+from hedgerow.arrays import Ints, is_numeric, one_array
 from hedgerow.errors import SchemaError, counted
 from hedgerow.markup import html_table
 from hedgerow.schema.domain import Domain
@@ -237,7 +235,7 @@ class Schema:
             )
 
 
-def require_positive(column: str, values: pa.Array | pa.ChunkedArray, rows: NDArray[np.int64] | None = None) -> None:
+def require_positive(column: str, values: pa.Array | pa.ChunkedArray, rows: Ints | None = None) -> None:
     """Refuse weights that are no positive numbers; `rows` says how often each value occurs, if not once."""
     if not is_numeric(values.type):
         raise SchemaError(f"'{column}' is a weight and must hold numbers; it holds {values.type}.")

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import Ints, is_numeric
 from hedgerow.exact import floats_of
 from hedgerow.schema.schema import Role
 from hedgerow.table import Table, read_table
@@ -77,7 +76,7 @@ class _Column:
     words: frozenset[str]
     type: pa.DataType
     values: pa.Array
-    counts: NDArray[np.int64]
+    counts: Ints
 
     @property
     def rows(self) -> int:

@@ -32,11 +32,12 @@ from hedgerow.schema import Schema
 from hedgerow.table import read_table
 from hedgerow.testing.posterior_draws import Uncountable, sum_chances
 from hedgerow.testing.posterior_promise import Secret, Verdict, of_values, promise_of
-from hedgerow.testing.posterior_view import ReleaseView, ShownGroup
 from hedgerow.testing.posterior_worlds import (
     AuditSetup,
     Likelihoods,
     Prior,
+    ReleaseView,
+    ShownGroup,
     World,
     every_likelihood,
     sampled_likelihood,

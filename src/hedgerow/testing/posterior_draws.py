@@ -5,7 +5,7 @@ somebody asks: which of m places a key picks, which of two keys is smaller, whet
 question is a branch, and the tree of all answers is walked leaf by leaf. What a method does not ask is not enumerated.
 
 Draws that decide nothing but the order of published rows and the numbers of groups ask `randomness.order_keys` for
-their source and are made as usual: a view of a release (`posterior_view`) does not show either, and enumerating them
+their source and are made as usual: a view of a release (`posterior_worlds`) does not show either, and enumerating them
 would cost n! leaves. The tests of `release` check by chi-square that these
 shuffles are fair.
 """

@@ -1,12 +1,11 @@
-"""The possible worlds of an adversary before the release, and the probability of the release in each of them.
+"""The possible worlds of an adversary before the release, and the probability of what the release shows in each.
 
 A world gives every row a secret: its sensitive value, and further hidden columns where a method looks at them. Without
 a prior the adversary knows which secrets there are and nothing about who has which; with one, rows are independent.
 
-Every possible world of a small group, one by one: a third opinion on what an adversary who knows the odds infers.
-
-A world hands the group's published values to its rows. Its weight is the product of the probabilities that the
-adversary's knowledge gives to each row's value. Everything is a fraction; eight rows take milliseconds.
+A `ReleaseView` is what a release shows once order and group numbers are taken off it: the same view, the same
+knowledge. A group shows its open columns and its sensitive values. An attacker who knows somebody's open columns sees
+which groups the person may be in. In forms without groups every published row is a group of its own.
 """
 
 from __future__ import annotations
@@ -26,13 +25,16 @@ from hedgerow.exact import as_fraction
 from hedgerow.methods.method import Method, prepare
 from hedgerow.partition.shuffles import permutation
 from hedgerow.randomness import Keys
+from hedgerow.release import Release
+from hedgerow.release.forms import Form
+from hedgerow.release.forms.disguised import subdomain_columns
+from hedgerow.release.forms.generalized import SETS, box_columns
 from hedgerow.testing.posterior_draws import Uncountable, outcomes, sum_chances
-from hedgerow.testing.posterior_view import ReleaseView, may_show, view_of
 
 if TYPE_CHECKING:
     from hedgerow.methods.method import Prepared
-    from hedgerow.release import Release
     from hedgerow.schema import Schema
+
 
 Secret = tuple[Any, ...]
 
@@ -239,30 +241,12 @@ def _pick(secrets: Sequence[tuple[Any, ...]], weights: Sequence[Fraction], keys:
     return secrets[min(int(np.searchsorted(edges, unit * edges[-1], side="right")), len(secrets) - 1)]
 
 
-Odds = Mapping[int, Fraction]
-"""The probability of each value for one row, as the adversary knows it."""
+Row = Mapping[str, Any]
 
 
 def worlds(values: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Every distinct way to hand the values, repeated ones included, to as many rows."""
     yield from _deal(Counter(values), len(values))
-
-
-def posteriors(known: Sequence[Odds], values: Sequence[int]) -> list[dict[int, Fraction]]:
-    """For each row the probability of each value, by adding up the weights of all worlds.
-
-    Where every world has weight zero the knowledge contradicts the group; then ZeroDivisionError is raised.
-    """
-    total = Fraction(0)
-    sums: list[dict[int, Fraction]] = [dict.fromkeys(values, Fraction(0)) for _ in known]
-    for world in worlds(values):
-        weight = Fraction(1)
-        for odds, value in zip(known, world, strict=True):
-            weight *= odds[value]
-        total += weight
-        for row, value in enumerate(world):
-            sums[row][value] += weight
-    return [{value: share / total for value, share in row.items()} for row in sums]
 
 
 def _deal(left: Counter[int], rows: int) -> Iterator[tuple[int, ...]]:
@@ -275,3 +259,144 @@ def _deal(left: Counter[int], rows: int) -> Iterator[tuple[int, ...]]:
             for rest in _deal(left, rows - 1):
                 yield (value, *rest)
             left[value] += 1
+
+
+@dataclass(frozen=True)
+class ShownGroup:
+    """A group as published: what its rows may have in each open column, and its sensitive values.
+
+    `values` are those of the first sensitive column; with several, `together` is what is shown of all of them.
+    """
+
+    size: int
+    opened: tuple[Any, ...]
+    values: tuple[Any, ...]
+    together: tuple[Any, ...] = ()
+
+    def share(self, value: Any) -> Fraction:
+        """How much of the group a value fills."""
+        return Fraction(self.values.count(value), len(self.values))
+
+
+@dataclass(frozen=True)
+class ReleaseView:
+    """The groups of a release in an order of their own, and what its manifest says beside them."""
+
+    form: Form
+    names: tuple[str, ...]
+    groups: tuple[ShownGroup, ...]
+    manifest: str
+
+    @property
+    def tells_values(self) -> bool:
+        """Return whether groups list true sensitive values, so that shares in them mean something."""
+        return self.form.lists_true_values
+
+    def homes(self, row: Row) -> tuple[int, ...]:
+        """The groups that somebody with these open columns may be in."""
+        return tuple(number for number, group in enumerate(self.groups) if self._fits(group, row))
+
+    def _fits(self, group: ShownGroup, row: Row) -> bool:
+        if not self.form.keeps_rows:
+            return all(_may_be(part, row[name]) for part, name in zip(group.opened, self.names, strict=True))
+        return tuple(row[name] for name in self.names) in group.opened
+
+
+def _may_be(part: Any, value: Any) -> bool:
+    """Return whether a value is in a box: an interval with or without gaps, a set, or the values of a column."""
+    if isinstance(part, _Interval):
+        return part.has_gaps if value is None else part.low is not None and part.low <= value <= part.high
+    return value in part
+
+
+@dataclass(frozen=True)
+class _Interval:
+    low: Any
+    high: Any
+    has_gaps: bool
+
+
+def view_of(release: Release) -> ReleaseView:
+    """Take order and group numbers off a release."""
+    names = (*release.columns.quasi, *release.columns.plain)
+    made, promised = release.made, release.guarantee
+    stated = (sorted(made.parameters.items()), sorted(promised.parameters.items()), promised.promise, release.rows)
+    others = [release.tables[name].to_pydict() for name in ("target", "domain") if name in release.tables]
+    # Shown groups hold values of many types, which have no order of their own; their text has.
+    groups = tuple(sorted(_shown_groups(release, names), key=repr))
+    return ReleaseView(release.form, names, groups, repr((stated, others)))
+
+
+def _shown_groups(release: Release, names: tuple[str, ...]) -> list[ShownGroup]:
+    people = release.tables["quasi" if "quasi" in release.tables else "release"].to_pydict()
+    hidden = release.tables["sensitive" if "sensitive" in release.tables else "release"].to_pydict()
+    column = release.columns.sensitive[0]
+    if release.form.has_subdomains:
+        column = subdomain_columns(release.columns, release.group_column)[2]
+    by_group = _rows_by_group(release, people), _rows_by_group(release, hidden)
+    return [
+        ShownGroup(
+            len(rows),
+            _open_values(release, people, names, rows),
+            _sort(hidden[column][place] for place in by_group[1][group]),
+            _all_columns(release, hidden, by_group[1][group]),
+        )
+        for group, rows in by_group[0].items()
+    ]
+
+
+def _all_columns(release: Release, hidden: Mapping[str, Sequence[Any]], rows: list[int]) -> tuple[Any, ...]:
+    """What a group shows of several sensitive columns: whole rows if shuffled together, else each by itself."""
+    names = release.columns.sensitive
+    if len(names) == 1:
+        return ()
+    if release.made.parameters.get("together"):
+        return _sort(tuple(hidden[name][row] for name in names) for row in rows)
+    return tuple(_sort(hidden[name][row] for row in rows) for name in names)
+
+
+def _rows_by_group(release: Release, table: Mapping[str, Sequence[Any]]) -> dict[int, list[int]]:
+    """The rows of each group; without groups, each row alone."""
+    if not release.groups:
+        return {row: [row] for row in range(len(next(iter(table.values()))))}
+    found: dict[int, list[int]] = {}
+    for row, group in enumerate(table[release.group_column]):
+        found.setdefault(group, []).append(row)
+    return found
+
+
+def _open_values(
+    release: Release, table: Mapping[str, Sequence[Any]], names: Sequence[str], rows: list[int]
+) -> tuple[Any, ...]:
+    if release.form.has_boxes:
+        boxes = tuple(_box(release, table, name, rows[0]) for name in release.columns.quasi)
+        return boxes + tuple(_sort(table[name][row] for row in rows) for name in release.columns.plain)
+    if release.form.columns_apart:
+        return tuple(_sort(table[name][row] for row in rows) for name in names)
+    return _sort(tuple(table[name][row] for name in names) for row in rows)
+
+
+def _sort(values: Any) -> tuple[Any, ...]:
+    return tuple(sorted(values, key=repr))
+
+
+def _box(release: Release, table: Mapping[str, Sequence[Any]], name: str, row: int) -> Any:
+    box = box_columns(release.columns, release.group_column)[name]
+    has_gaps = bool(table[box.missing][row]) if box.missing in table else False
+    if box.set not in table:
+        return _Interval(table[box.low][row], table[box.high][row], has_gaps)
+    sets = release.tables[SETS].to_pylist()
+    members = [one["value"] for one in sets if one["column"] == name and one["set"] == table[box.set][row]]
+    return _sort([*members, *([None] if has_gaps else [])])
+
+
+def may_show(view: ReleaseView, rows: Sequence[Row], values: Sequence[Any]) -> bool:
+    """Return whether a view can come from these values at all, as far as rows with one home tell."""
+    if not view.tells_values:
+        return True
+    homes = [view.homes(row) for row in rows]
+    for number, group in enumerate(view.groups):
+        mine = Counter(value for home, value in zip(homes, values, strict=True) if home == (number,))
+        if mine - Counter(group.values):
+            return False
+    return True

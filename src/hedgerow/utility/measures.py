@@ -160,14 +160,6 @@ def rce(labels: Codes, sensitive: Codes, *, presence: Floats | None = None) -> f
     return float((1.0 - 2.0 * chance * own + chance**2 * concentration[labels]).sum())
 
 
-def rce_bound(rows: int, *, l: int) -> float:  # noqa: E741
-    """The least error of l-diverse groups of l to 2l-1 rows under quasi-identifiers as they are: rows times 1 - 1/l.
-
-    Larger groups may have less: a group of all rows in which no value fills more than 1/l can still follow the truth.
-    """
-    return rows * (1.0 - 1.0 / l)
-
-
 def average_class_size(labels: Codes, *, k: int = 1) -> float:
     """Rows per group over `k`; 1 is the best that k-anonymity can do. Suppressed rows, labelled -1, do not count."""
     kept = labels[labels >= 0]

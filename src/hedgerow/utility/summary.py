@@ -1,6 +1,6 @@
 """Risk and loss of a release beside those of the table that it was made from: what `publish` prints.
 
-Source     own; the measures are those of `utility.risk`, `utility.suda`, `utility.measures` and `utility.widths`
+Source     own; the measures are those of `utility.risk`, `utility.measures` and `utility.widths`
 Cost       O(n log n); with a population table, one look at its distinct rows per class
 
 The figures before publishing are about the table itself, and stay with its owner. Those after follow from the release.
@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from hedgerow.arrays import Floats, Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import Infeasible, QueryError, SchemaError, counted
 from hedgerow.exact import floats_of
 from hedgerow.release.forms.generalized import SETS, box_columns
@@ -30,9 +29,9 @@ from hedgerow.utility.risk import (
     class_risk,
     individual_risk,
     pitman_uniques,
+    special_uniques,
     zayatz_uniques,
 )
-from hedgerow.utility.suda import special_uniques
 from hedgerow.utility.widths import typical_widths
 from hedgerow.verify.names import tables_with
 
@@ -76,12 +75,7 @@ class ReleaseSummary:
 
 
 def summarize(
-    release: Release,
-    table: Table,
-    schema: Schema,
-    *,
-    threshold: float = 0.2,
-    population: int | Table | None = None,
+    release: Release, table: Table, schema: Schema, *, threshold: float = 0.2, population: int | Table | None = None
 ) -> ReleaseSummary | None:
     """Measure a release against its table; None where there is no quasi-identifier to find anybody by.
 
@@ -116,13 +110,13 @@ def summarize(
     )
 
 
-def published_risk(release: Release, *, threshold: float = 0.2) -> tuple[ClassRisk, tuple[AttributeRisk, ...]] | None:
+def published_risk(release: Release) -> tuple[ClassRisk, tuple[AttributeRisk, ...]] | None:
     """Risk and disclosure that follow from the release alone; None without quasi-identifiers."""
     published = _of_people(release)
     if published is None or not release.columns.quasi:
         return None
     classes = class_codes([published.column(name) for name in release.columns.quasi])
-    return class_risk(np.bincount(classes), threshold=threshold), _attributes(release, published, classes)
+    return class_risk(np.bincount(classes)), _attributes(release, published, classes)
 
 
 def _of_people(release: Release) -> pa.Table | None:
@@ -242,7 +236,7 @@ def _inside_boxes(release: Release, population: Table, classes: Ints) -> Floats:
 _BLOCK = 256
 
 
-def _mark_inside(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> NDArray[np.bool_]:
+def _mark_inside(release: Release, boxes: pa.Table, people: Mapping[str, pa.ChunkedArray]) -> Bools:
     """Which people lie inside which boxes."""
     inside = np.ones((boxes.num_rows, len(next(iter(people.values())))), np.bool_)
     for name, box in box_columns(release.columns, release.group_column).items():

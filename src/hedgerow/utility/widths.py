@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats
 from hedgerow.errors import ParameterError
 from hedgerow.query.aggregates import AGGREGATES
 from hedgerow.query.answer import Estimate
@@ -40,7 +40,7 @@ _FUNCTIONS = ("sum", "avg", "min", "max")
 class RandomQuery:
     """The published rows that a question selects, and the condition as SQL where there is one."""
 
-    rows: NDArray[np.bool_]
+    rows: Bools
     condition: str | None = None
 
 
@@ -93,7 +93,7 @@ def relative_error(
     function: str = "avg",
     column: str | None = None,
     truth: Sequence[float] | None = None,
-) -> NDArray[np.float64]:
+) -> Floats:
     """Return (upper - lower) / |answer| for each question: the true answers if given, the expected ones otherwise.
 
     `column` is a sensitive column of numbers, the first if not named. Questions that select nothing, and answers of

@@ -8,8 +8,7 @@ import hedgerow as hr
 from hedgerow.attack import run
 from hedgerow.attack.adversaries.composition import composition
 from hedgerow.attack.beliefs import beliefs
-from hedgerow.attack.candidates import candidate_rows, people_of
-from hedgerow.attack.matching import place_people
+from hedgerow.attack.candidates import candidate_rows, people_of, place_people
 from hedgerow.randomness import seeded_keys
 
 SCHEMA = hr.Schema(quasi=["q"], sensitive="s")

@@ -8,8 +8,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.attack.adversaries.presence import make_up_people, presence_of
-from hedgerow.attack.candidates import CandidateColumn, CandidateRows, candidate_rows, people_of
-from hedgerow.attack.matching import occurrences_of
+from hedgerow.attack.candidates import CandidateColumn, CandidateRows, candidate_rows, occurrences_of, people_of
 from hedgerow.randomness import seeded_keys
 
 

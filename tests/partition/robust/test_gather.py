@@ -12,12 +12,11 @@ from hedgerow.inference.knowledge import Knowledge, KnowledgeEstimate
 from hedgerow.inference.robust import GroupedRows, members, posteriors
 from hedgerow.partition.robust import gather
 from hedgerow.partition.robust.candidates import RobustRows, new_group
-from hedgerow.partition.robust.check import Check
+from hedgerow.partition.robust.check import Check, place_by_sums
 from hedgerow.partition.robust.gather import art, rescue
 from hedgerow.partition.robust.grow import GroupLimits, closest, closest_exhaustive, form, give_back
-from hedgerow.partition.robust.place import place_by_sums
 from hedgerow.randomness import seeded_keys
-from hedgerow.testing import posterior_worlds as worlds
+from tests.support import possible_worlds as worlds
 
 
 def crowd_of(seed: int, rows: int, *, share: float = 0.08, protect: object = ("x",), values: int = 1) -> RobustRows:

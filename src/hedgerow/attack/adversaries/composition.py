@@ -18,10 +18,9 @@ import pyarrow.compute as pc
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.attack.beliefs import Beliefs, beliefs, codes_in
-from hedgerow.attack.candidates import candidate_rows, people_of
+from hedgerow.attack.candidates import Placement, candidate_rows, people_of, place_people
 from hedgerow.attack.context import Context, need_groups, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
-from hedgerow.attack.matching import Placement, place_people
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,9 +16,9 @@ import numpy as np
 
 from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.attack.beliefs import Beliefs
+from hedgerow.attack.candidates import Placement
 from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
-from hedgerow.attack.matching import Placement
 from hedgerow.criteria.proximity import Reach
 from hedgerow.errors import counted
 

@@ -13,10 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from hedgerow.arrays import Bools, Ints
-from hedgerow.attack.candidates import CandidateRows, People
+from hedgerow.attack.candidates import CandidateRows, Fit, People, fit
 from hedgerow.attack.context import Context, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
-from hedgerow.attack.matching import Fit, fit
 from hedgerow.randomness import Keys, system_keys
 
 NEIGHBOURS = 10

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Floats, Ints
 from hedgerow.attack.beliefs import Beliefs
+from hedgerow.attack.candidates import Placement
 from hedgerow.attack.context import Context, need_holdout, need_original, need_quasi
 from hedgerow.attack.finding import NOTHING_TO_DO, SLIGHT, Adversary, Finding, percent, sampled_rate
-from hedgerow.attack.matching import Placement
 
 
 def support(seen: Beliefs, where: Placement, truth: Ints) -> Floats:

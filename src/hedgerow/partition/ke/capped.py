@@ -20,6 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.criteria.ke import KE, Number, Positions, latest_start
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.exact import ticks
@@ -32,14 +33,14 @@ MOST_VALUES = 20_000
 """Distinct values up to which "max" and "count" are cut under a cap: the time grows with their square."""
 
 
-def largest_l(counts: NDArray[np.int64]) -> int:
+def largest_l(counts: Ints) -> int:
     """The largest l for which no value need fill more than 1/l of a group: that of all rows together."""
     return int(counts.sum()) // int(counts.max())
 
 
 def ke_capped(
     positions: Positions,
-    counts: NDArray[np.int64],
+    counts: Ints,
     *,
     k: int,
     e: Number,
@@ -78,9 +79,9 @@ def ke_capped(
 
 @kernel
 def least_largest_capped(
-    line: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    latest: NDArray[np.int64],
+    line: Ints,
+    counts: Ints,
+    latest: Ints,
     l: int,  # noqa: E741
 ) -> int:
     """The least largest range over all cuts between values into runs that keep k, e and the cap."""
@@ -100,12 +101,12 @@ def least_largest_capped(
 
 @kernel
 def most_capped(
-    line: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    latest: NDArray[np.int64],
+    line: Ints,
+    counts: Ints,
+    latest: Ints,
     l: int,  # noqa: E741
     widest: int,
-) -> NDArray[np.int64]:
+) -> Ints:
     """For each i the start of the last run of the cut of 0..i with most runs, none wider than `widest`, -1 if none.
 
     Equal numbers are decided by the smaller total range.
@@ -128,11 +129,11 @@ def most_capped(
 
 @kernel
 def best_capped(
-    line: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    latest: NDArray[np.int64],
+    line: Ints,
+    counts: Ints,
+    latest: Ints,
     l: int,  # noqa: E741
-) -> NDArray[np.int64]:
+) -> Ints:
     """For each i the start of the last run of the best cut of 0..i, -1 where there is none.
 
     The starts before i are kept in blocks by the greatest count between them and i; inside a block the cap asks for
@@ -192,12 +193,12 @@ def best_capped(
 
 @kernel
 def share_ends(
-    first: NDArray[np.int64],
-    last: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    latest: NDArray[np.int64],
+    first: Ints,
+    last: Ints,
+    counts: Ints,
+    latest: Ints,
     l: int,  # noqa: E741
-) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
+) -> tuple[NDArray[np.int32], NDArray[np.int32], Ints]:
     """Cut each run further at values that both sides can share; the pieces by value and group.
 
     A run d..i that is cut at v keeps its total range. The left side takes b of the c rows of v: as many as its cap

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.criteria.ke import KE, Number, Positions, latest_start
 from hedgerow.errors import ParameterError
 from hedgerow.partition.ke.runs import Pieces, first_within, from_memberships, ke_max
@@ -29,7 +30,7 @@ MOST_VALUES = 10_000
 
 
 @np.errstate(over="ignore")  # a range beyond the largest float is infinite, and compared as such
-def ke_max_overlap(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+def ke_max_overlap(positions: Positions, counts: Ints, *, k: int, e: Number) -> Pieces:
     """Partition rows with the least largest range of all partitions; without overlap where that is as good."""
     KE(k, e).require(positions)
     if len(positions) > MOST_VALUES:
@@ -50,8 +51,8 @@ class _Problem(NamedTuple):
     """What every step needs: places, the latest start of a wide enough group by end, which values can be shared, k."""
 
     positions: Positions
-    latest: NDArray[np.int64]
-    tied: NDArray[np.bool_]
+    latest: Ints
+    tied: Bools
     k: int
 
 
@@ -59,8 +60,8 @@ class _States(NamedTuple):
     """The states under one limit on ranges: credit by [start, covered], shifted so that 0 means out of reach."""
 
     credit: NDArray[np.uint16]
-    clean: NDArray[np.bool_]  # a group may start here with everything before it closed
-    earliest: NDArray[np.int64]
+    clean: Bools  # a group may start here with everything before it closed
+    earliest: Ints
     solved: bool
 
 
@@ -181,7 +182,7 @@ def _trace(problem: _Problem, states: _States) -> list[tuple[int, int]]:
     return ranges[::-1]
 
 
-def _hand_out(problem: _Problem, ranges: list[tuple[int, int]], counts: NDArray[np.int64]) -> Pieces:
+def _hand_out(problem: _Problem, ranges: list[tuple[int, int]], counts: Ints) -> Pieces:
     """Give every value to the groups around it, so that each gets k distinct values and both its ends."""
     owner = np.full((len(counts), 2), -1, np.int64)
     have, following = 0, [*ranges[1:], (len(counts), len(counts))]
@@ -199,7 +200,7 @@ def _hand_out(problem: _Problem, ranges: list[tuple[int, int]], counts: NDArray[
     return from_memberships(values, owner[values, side], counts)
 
 
-def _lower_share(problem: _Problem, overlap: NDArray[np.int64], missing: int) -> NDArray[np.bool_]:
+def _lower_share(problem: _Problem, overlap: Ints, missing: int) -> Bools:
     """Which values of an overlap the lower group takes: the tied ones, its end, and the lowest of the rest it needs."""
     mine = problem.tied[overlap]
     if overlap.size:

@@ -65,7 +65,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Bools, Codes, Floats, Ints
 from hedgerow.criteria.groupwise import All
 from hedgerow.criteria.ke import KE, GroupwiseKE, Number, Positions, latest_start
 from hedgerow.criteria.l_diversity import FrequencyDiversity
@@ -76,12 +76,7 @@ from hedgerow.randomness import Keys, system_keys
 
 
 def cut_runs(
-    positions: NDArray[Any],
-    counts: NDArray[np.int64],
-    latest: NDArray[np.int64],
-    *,
-    earliest: NDArray[np.int64] | None = None,
-    most_groups: bool,
+    positions: NDArray[Any], counts: Ints, latest: Ints, *, earliest: Ints | None = None, most_groups: bool
 ) -> Pieces:
     """Cut into runs whose starts lie within the limits: the most groups first, or the least total range first."""
     # Whole ticks make equal totals equal; a float total would see a difference in the order of addition.
@@ -99,14 +94,8 @@ def cut_runs(
 
 @kernel
 def best_starts(
-    earliest: NDArray[np.int64],
-    latest: NDArray[np.int64],
-    tied: NDArray[np.bool_],
-    line: NDArray[np.int64],
-    fee: int,
-    second_line: NDArray[np.int64],
-    second_fee: int,
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    earliest: Ints, latest: Ints, tied: Bools, line: Ints, fee: int, second_line: Ints, second_fee: int
+) -> tuple[Ints, Bools]:
     """For each i the start of the last run of the best cut of 0..i (-1: no cut), and whether it shares that start."""
     size = len(latest)
     starts, shared = np.full(size, -1, np.int64), np.zeros(size, np.bool_)
@@ -142,7 +131,7 @@ def best_starts(
 
 
 @kernel
-def follow(starts: NDArray[np.int64], shared: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def follow(starts: Ints, shared: Bools) -> tuple[Ints, Ints]:
     """Walk back from the last value: the first and last value of every run, ascending."""
     size = len(starts)
     first, last = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -155,7 +144,7 @@ def follow(starts: NDArray[np.int64], shared: NDArray[np.bool_]) -> tuple[NDArra
 
 
 @kernel
-def first_within(positions: NDArray[Any], widest: Any) -> NDArray[np.int64]:
+def first_within(positions: NDArray[Any], widest: Any) -> Ints:
     """For each i the smallest d with positions[i] - positions[d] <= widest."""
     earliest = np.zeros(len(positions), np.int64)
     d = 0
@@ -175,14 +164,14 @@ class Pieces:
 
     values: NDArray[np.int32]
     groups: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    counts: Ints
 
     @cached_property
     def num_groups(self) -> int:
         """The number of groups."""
         return int(self.groups.max()) + 1
 
-    def distinct(self) -> NDArray[np.int64]:
+    def distinct(self) -> Ints:
         """The number of distinct values of each group."""
         return np.bincount(self.groups, minlength=self.num_groups)
 
@@ -198,12 +187,12 @@ class Pieces:
         last[self.groups] = self.values
         return last
 
-    def rows(self) -> NDArray[np.int64]:
+    def rows(self) -> Ints:
         """The number of rows of each group."""
         return np.bincount(self.groups, self.counts, minlength=self.num_groups).astype(np.int64)
 
 
-def from_memberships(values: NDArray[np.int64], groups: NDArray[np.int64], counts: NDArray[np.int64]) -> Pieces:
+def from_memberships(values: Ints, groups: Ints, counts: Ints) -> Pieces:
     """Divide each value's rows evenly over its groups; memberships come sorted by (value, group), at most one a pair.
 
     An even split avoids groups in which a frequent value dominates.
@@ -214,20 +203,20 @@ def from_memberships(values: NDArray[np.int64], groups: NDArray[np.int64], count
     return Pieces(values.astype(np.int32), groups.astype(np.int32), share + (rank < rest))
 
 
-def ke_count(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+def ke_count(positions: Positions, counts: Ints, *, k: int, e: Number) -> Pieces:
     """Partition rows into the most groups that do not overlap; equal numbers are decided by a smaller total range."""
     KE(k, e).require(positions)
     return cut_runs(positions, counts, latest_start(positions, k=k, e=e), most_groups=True)
 
 
-def ke_sum(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+def ke_sum(positions: Positions, counts: Ints, *, k: int, e: Number) -> Pieces:
     """Partition rows with the least sum of group ranges; equal sums are decided by more groups."""
     KE(k, e).require(positions)
     return cut_runs(positions, counts, latest_start(positions, k=k, e=e), most_groups=False)
 
 
 @np.errstate(over="ignore")  # a range beyond the largest float is infinite, and compared as such
-def ke_max(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number) -> Pieces:
+def ke_max(positions: Positions, counts: Ints, *, k: int, e: Number) -> Pieces:
     """Partition rows into groups that do not overlap with the least largest range; ties by more groups."""
     KE(k, e).require(positions)
     latest = latest_start(positions, k=k, e=e)
@@ -236,7 +225,7 @@ def ke_max(positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number
 
 
 @kernel
-def least_largest(positions: NDArray[Any], latest: NDArray[np.int64], tied: NDArray[np.bool_]) -> Any:
+def least_largest(positions: NDArray[Any], latest: Ints, tied: Bools) -> Any:
     """The least largest range over all cuts of the values into runs that start no later than `latest`.
 
     A start costs `entry`, the least largest range before it. A later start with no larger entry dominates, so in the
@@ -269,9 +258,7 @@ def least_largest(positions: NDArray[Any], latest: NDArray[np.int64], tied: NDAr
     return widest[size - 1]
 
 
-def ke_random(
-    positions: Positions, counts: NDArray[np.int64], *, k: int, e: Number, keys: Keys = system_keys
-) -> Pieces:
+def ke_random(positions: Positions, counts: Ints, *, k: int, e: Number, keys: Keys = system_keys) -> Pieces:
     """Scan the rows in random order and close a group as soon as it qualifies."""
     criterion = KE(k, e)
     criterion.require(positions)
@@ -284,7 +271,7 @@ def ke_random(
 
 @kernel
 def close_early(
-    rows: NDArray[np.int32], keys: NDArray[np.uint64], offsets: NDArray[np.int64], wide: NDArray[np.int64], k: int
+    rows: NDArray[np.int32], keys: NDArray[np.uint64], offsets: Ints, wide: Ints, k: int
 ) -> NDArray[np.int32]:
     """The group of each row, rows sorted by value and, within a value, by group: a counting sort on the way.
 
@@ -320,7 +307,7 @@ def _pieces(values: NDArray[np.int32], groups: NDArray[np.int32]) -> Pieces:
 def ke_refine(
     labels: Codes,
     quasi: Codes,
-    scales: Sequence[int | NDArray[np.float64]],
+    scales: Sequence[int | Floats],
     sensitive: Codes,
     positions: Positions,
     *,

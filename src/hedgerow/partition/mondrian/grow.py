@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Floats, Ints
 from hedgerow.kernel import inline_kernel, kernel
 from hedgerow.partition.mondrian.records import PackedRows, SplitBuffers, SplitRules
 
@@ -45,13 +46,7 @@ def tighten(records: PackedRows, lo: int, hi: int, column: int, scratch: SplitBu
 
 
 @inline_kernel
-def next_widest(
-    places: NDArray[np.float64],
-    firsts: NDArray[np.int64],
-    low: NDArray[np.int64],
-    high: NDArray[np.int64],
-    tried: NDArray[np.int16],
-) -> int:
+def next_widest(places: Floats, firsts: Ints, low: Ints, high: Ints, tried: NDArray[np.int16]) -> int:
     """The column of largest extent that can be cut, first of those not tried yet, or LEAF."""
     best = LEAF
     widest = 0.0
@@ -67,7 +62,7 @@ def next_widest(
 
 
 @inline_kernel
-def count_codes(records: PackedRows, lo: int, hi: int, column: int, histogram: NDArray[np.int64]) -> None:
+def count_codes(records: PackedRows, lo: int, hi: int, column: int, histogram: Ints) -> None:
     """Count how many rows of a run have each code of a column."""
     words = records.words[lo:hi, records.places[column]]
     shift = records.shifts[column]
@@ -78,7 +73,7 @@ def count_codes(records: PackedRows, lo: int, hi: int, column: int, histogram: N
 
 @inline_kernel
 def median_by_counting(
-    records: PackedRows, lo: int, hi: int, column: int, low: int, high: int, histogram: NDArray[np.int64]
+    records: PackedRows, lo: int, hi: int, column: int, low: int, high: int, histogram: Ints
 ) -> tuple[int, int, int]:
     """The median code of a column over a run, and how many rows lie below it and at it: by a histogram."""
     count_codes(records, lo, hi, column, histogram)
@@ -88,7 +83,7 @@ def median_by_counting(
 
 
 @inline_kernel
-def median_of(histogram: NDArray[np.int64], rows: int) -> tuple[int, int, int]:
+def median_of(histogram: Ints, rows: int) -> tuple[int, int, int]:
     """The median place of a histogram of so many rows, and how many of them lie below it and at it."""
     place = 0
     below = 0
@@ -115,12 +110,7 @@ def median_by_sorting(records: PackedRows, lo: int, hi: int, column: int) -> tup
 
 @inline_kernel
 def find_cut(
-    records: PackedRows,
-    lo: int,
-    hi: int,
-    column: int,
-    relaxed: bool,
-    scratch: SplitBuffers,
+    records: PackedRows, lo: int, hi: int, column: int, relaxed: bool, scratch: SplitBuffers
 ) -> tuple[int, int, int]:
     """Return code, ties and the rows that go left: at the median, or at the border of its code nearest to it."""
     low, high = scratch.low[column], scratch.high[column]
@@ -159,7 +149,7 @@ def find_tree_cut(
 
 @kernel
 def tree_border(
-    histogram: NDArray[np.int64], rows: int, low: int, high: int, column: int, rules: SplitRules, tried: int
+    histogram: Ints, rows: int, low: int, high: int, column: int, rules: SplitRules, tried: int
 ) -> tuple[int, int, int]:
     """The same for the histogram of the codes from `low` to `high`."""
     best, left, chosen, nearest = low, 0, DONE, rows
@@ -177,12 +167,7 @@ def tree_border(
 
 @kernel
 def sides_hold(
-    records: PackedRows,
-    rules: SplitRules,
-    counts: NDArray[np.int64],
-    lo: int,
-    hi: int,
-    cut: tuple[int, int, int],
+    records: PackedRows, rules: SplitRules, counts: Ints, lo: int, hi: int, cut: tuple[int, int, int]
 ) -> bool:
     """Return whether both sides of a cut keep the limits of every sensitive column."""
     column, code, ties = cut
@@ -355,9 +340,9 @@ def propose(
     records: PackedRows,
     rules: SplitRules,
     scratch: SplitBuffers,
-    nodes: NDArray[np.int64],
+    nodes: Ints,
     tried: NDArray[np.int16],
-    cuts: NDArray[np.int64],
+    cuts: Ints,
     sides: NDArray[np.int8],
 ) -> None:
     """Find the next cut of many nodes at once and the side of each of their rows."""
@@ -382,9 +367,7 @@ def propose(
 
 
 @kernel
-def apply_cuts(
-    records: PackedRows, nodes: NDArray[np.int64], cuts: NDArray[np.int64], middles: NDArray[np.int64]
-) -> None:
+def apply_cuts(records: PackedRows, nodes: Ints, cuts: Ints, middles: Ints) -> None:
     """Carry out many cuts."""
     for node in range(len(nodes)):
         middles[node] = apply_cut(records, nodes[node, 0], nodes[node, 1], cuts[node, 0], cuts[node, 1], cuts[node, 2])

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Bools, Codes, Floats, Ints
 from hedgerow.cores import on_cores
 from hedgerow.kernel import SMALL, kernel
 
@@ -29,11 +29,11 @@ class PackedRows(NamedTuple):
     Field `f` is `(word[places[f]] >> shifts[f]) & masks[f]`; the last one is the row's number.
     """
 
-    words: NDArray[np.int64]
-    places: NDArray[np.int64]
-    shifts: NDArray[np.int64]
-    masks: NDArray[np.int64]
-    starts: NDArray[np.bool_]
+    words: Ints
+    places: Ints
+    shifts: Ints
+    masks: Ints
+    starts: Bools
 
 
 class SplitRules(NamedTuple):
@@ -42,17 +42,17 @@ class SplitRules(NamedTuple):
     `places` says where codes lie, `ranks` the rank of the border after each code of a column that has a tree.
     """
 
-    places: NDArray[np.float64]
+    places: Floats
     ranks: NDArray[np.int16]
-    has_tree: NDArray[np.bool_]
-    firsts: NDArray[np.int64]
-    sizes: NDArray[np.int64]
+    has_tree: Bools
+    firsts: Ints
+    sizes: Ints
     relaxed: bool
     rows: int
-    widths: NDArray[np.int64]
-    distinct: NDArray[np.int64]
-    numerators: NDArray[np.int64]
-    denominators: NDArray[np.int64]
+    widths: Ints
+    distinct: Ints
+    numerators: Ints
+    denominators: Ints
 
 
 class SplitBuffers(NamedTuple):
@@ -62,15 +62,15 @@ class SplitBuffers(NamedTuple):
     so. The histogram and the counts are zero between splits.
     """
 
-    low: NDArray[np.int64]
-    high: NDArray[np.int64]
-    is_tight: NDArray[np.bool_]
+    low: Ints
+    high: Ints
+    is_tight: Bools
     tried: NDArray[np.int16]
-    histogram: NDArray[np.int64]
-    counts: NDArray[np.int64]
+    histogram: Ints
+    counts: Ints
 
 
-def pack_rows(quasi: Codes | Sequence[Codes], sensitive: list[Codes], order: NDArray[np.int64] | None) -> PackedRows:
+def pack_rows(quasi: Codes | Sequence[Codes], sensitive: list[Codes], order: Ints | None) -> PackedRows:
     """Put each row's codes and its number side by side, in as many bits as each needs."""
     rows = len(sensitive[0])
     columns = [*quasi, *sensitive, np.arange(rows, dtype=np.int32)]
@@ -100,7 +100,7 @@ def _layout(widths: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 @kernel
-def pack_field(codes: NDArray[np.int32], words: NDArray[np.int64], shift: int) -> None:
+def pack_field(codes: NDArray[np.int32], words: Ints, shift: int) -> None:
     """Put the codes of a field into its word of each row."""
     for row in range(len(codes)):
         words[row] |= np.int64(codes[row]) << shift

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Codes
+from hedgerow.arrays import Bools, Codes, Floats, Ints
 from hedgerow.cores import cores
 from hedgerow.criteria.groupwise import Criterion, Limits, groups_of, require
 from hedgerow.errors import ParameterError
@@ -44,7 +44,7 @@ from hedgerow.randomness import Keys, system_keys
 _SUBTREE = 1 << 16  # rows below which a subtree is one thread's work
 
 
-Scale = int | NDArray[np.float64]
+Scale = int | Floats
 """How many codes a quasi-identifier has, which lie evenly, or where each lies between 0 and 1, ascending."""
 
 
@@ -96,7 +96,7 @@ def mondrian(
     return _labels(records)
 
 
-def _order(rows: int, within: Codes | None, relaxed: bool, keys: Keys) -> NDArray[np.int64] | None:
+def _order(rows: int, within: Codes | None, relaxed: bool, keys: Keys) -> Ints | None:
     """The order in which rows are packed, group after group where there are groups already; None for that of the table.
 
     Rows that tie at a median go left in the order in which they lie, so that order has to be secret.
@@ -107,17 +107,14 @@ def _order(rows: int, within: Codes | None, relaxed: bool, keys: Keys) -> NDArra
     return np.argsort(within, kind="stable") if order is None else order[np.argsort(within[order], kind="stable")]
 
 
-def lines_of(scales: Sequence[Scale | TreeScale]) -> list[NDArray[np.float64]]:
+def lines_of(scales: Sequence[Scale | TreeScale]) -> list[Floats]:
     """Where the codes of each quasi-identifier lie."""
     plain = [one.scale if isinstance(one, TreeScale) else one for one in scales]
     return [scale if isinstance(scale, np.ndarray) else np.linspace(0.0, 1.0, scale) for scale in plain]
 
 
 def split_rules(
-    lines: list[NDArray[np.float64]],
-    ranks: Sequence[NDArray[np.int16] | None],
-    limits: list[Limits],
-    relaxed: bool,
+    lines: list[Floats], ranks: Sequence[NDArray[np.int16] | None], limits: list[Limits], relaxed: bool
 ) -> SplitRules:
     """What a search must respect, as arrays for compiled loops."""
     lengths = np.array([len(line) for line in lines], np.int64)
@@ -189,7 +186,7 @@ def _labels(records: PackedRows) -> NDArray[np.int32]:
     return labels
 
 
-Nodes = NDArray[np.int64]
+Nodes = Ints
 
 
 def grow_by_levels(
@@ -197,8 +194,8 @@ def grow_by_levels(
     rules: SplitRules,
     scratch: SplitBuffers,
     criteria: Sequence[Criterion],
-    overall: Sequence[NDArray[np.int64]],
-    runs: NDArray[np.int64],
+    overall: Sequence[Ints],
+    runs: Ints,
 ) -> None:
     """Split runs of so many rows each until none splits; the limits in `rules` sort out cuts before criteria do."""
     rows = len(records.words)
@@ -226,8 +223,8 @@ def _good(
     sides: NDArray[np.int8],
     first: int,
     criteria: Sequence[Criterion],
-    overall: Sequence[NDArray[np.int64]],
-) -> NDArray[np.bool_]:
+    overall: Sequence[Ints],
+) -> Bools:
     """Return for each cut node whether both sides satisfy every criterion."""
     good = np.ones(len(nodes), np.bool_)
     if not len(nodes):
@@ -243,9 +240,7 @@ def _good(
     return good
 
 
-def _next_level(
-    nodes: Nodes, tried: NDArray[np.int16], good: NDArray[np.bool_], middles: Nodes
-) -> tuple[Nodes, NDArray[np.int16]]:
+def _next_level(nodes: Nodes, tried: NDArray[np.int16], good: Bools, middles: Nodes) -> tuple[Nodes, NDArray[np.int16]]:
     """Put the parts of split nodes, for which nothing is tried yet, beside the nodes that have columns left."""
     left = np.stack([nodes[good, 0], middles], axis=1)
     right = np.stack([middles, nodes[good, 1]], axis=1)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import ParameterError
 from hedgerow.inference.knowledge import Distribution, Knowledge
 from hedgerow.partition.robust.grow import NOBODY, FreeRows, Group
@@ -38,7 +39,7 @@ class KdTrees(NamedTuple):
     """
 
     order: NDArray[np.int32]
-    borders: NDArray[np.int64]
+    borders: Ints
     leaf: NDArray[np.int32]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
@@ -95,8 +96,8 @@ class RobustRows:
 
     knowledge: Knowledge
     signatures: list[NDArray[np.int32]]
-    values: NDArray[np.int64]
-    member: NDArray[np.bool_]
+    values: Ints
+    member: Bools
 
     @property
     def size(self) -> int:
@@ -128,7 +129,7 @@ class RobustRows:
         return cell.astype(np.int32)
 
     @cached_property
-    def example(self) -> NDArray[np.int64]:
+    def example(self) -> Ints:
         """A row of each cell."""
         return np.unique(self.cell, return_index=True)[1]
 
@@ -140,7 +141,7 @@ class RobustRows:
         return np.stack(places, axis=1).astype(np.int32)
 
     @cached_property
-    def odds(self) -> NDArray[np.float64]:
+    def odds(self) -> Floats:
         """The odds by protected set and signature, those of one attribute set after those of another."""
         odds = np.empty((self.secrets, sum(len(known.totals) for known in self.distributions)))
         for i, row in enumerate(self.member):
@@ -236,9 +237,7 @@ def new_group(candidates: RobustRows) -> Group:
     )
 
 
-def _upwards(
-    order: NDArray[np.int32], borders: NDArray[np.int64], of_cell: NDArray[np.int64], join: np.ufunc
-) -> NDArray[np.int64]:
+def _upwards(order: NDArray[np.int32], borders: Ints, of_cell: Ints, join: np.ufunc) -> Ints:
     """Join what the cells below each node of a tree have, from the leaves to the root."""
     nodes = np.full(2 * len(borders) - 3, NOBODY, np.int64)
     level = join.reduceat(of_cell[order], borders[:-1])

@@ -7,7 +7,7 @@ Deviates   groups grow until p itself is at most 1/r, not the printed bound, whi
            a group takes single rows until it is robust and is then left alone; the number of rows that a group may take
            starts at a multiple of r and doubles, so that the few rows of greatest odds cannot use up the companions of
            all others; the first searches start with the greatest odds; order and ties are secret random numbers; stuck
-           rows are placed by sums (`place`) and then one by one
+           rows are placed by sums (`check`) and then one by one
 Bound      the number of rows that a group may take doubles until it reaches the free rows, beyond which nobody has
            companions: at most log2 n rounds, in each of which a row joins a growing group at most `WORK` n times
 
@@ -31,10 +31,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.exact import float_above
 from hedgerow.kernel import SMALL, kernel
 from hedgerow.partition.robust.candidates import RobustRows, new_group
-from hedgerow.partition.robust.check import Check
+from hedgerow.partition.robust.check import Check, Rows, cut_groups, place_by_sums
 from hedgerow.partition.robust.grow import (
     FreeRows,
     GatheredGroups,
@@ -46,10 +47,8 @@ from hedgerow.partition.robust.grow import (
     grow,
     needed_rows,
 )
-from hedgerow.partition.robust.place import cut_groups, place_by_sums
 from hedgerow.randomness import Keys, system_keys
 
-Rows = NDArray[np.int32]
 _TRIES = 6
 """How many of the closest groups are asked: beyond these the spread of odds is too wide anyway."""
 
@@ -94,7 +93,7 @@ class _PositionBoxes(NamedTuple):
 
     low: NDArray[np.int32]
     high: NDArray[np.int32]
-    counts: NDArray[np.int64]
+    counts: Ints
 
 
 @dataclass
@@ -156,7 +155,7 @@ class _Placement:
                     self._set(g, rows)
         return False
 
-    def _closest(self, row: int, among: NDArray[np.bool_], most: int = _TRIES) -> list[int]:
+    def _closest(self, row: int, among: Bools, most: int = _TRIES) -> list[int]:
         """The groups that would widen least with the row, closest first."""
         candidates = self.check.candidates
         x = candidates.secret[row]
@@ -189,9 +188,7 @@ class _Placement:
 
 
 @kernel
-def widening(
-    low: NDArray[np.int32], high: NDArray[np.int32], positions: NDArray[np.int32], among: NDArray[np.bool_]
-) -> NDArray[np.int64]:
+def widening(low: NDArray[np.int32], high: NDArray[np.int32], positions: NDArray[np.int32], among: Bools) -> Ints:
     """By how much each box `low` to `high` widens with a row of these positions; endless if not `among`."""
     distance = np.full(len(low), np.iinfo(np.int64).max, np.int64)
     for g in range(len(low)):
@@ -301,7 +298,7 @@ class _GatherSearch:
         size, numbers = self.candidates.size, np.zeros((2, 1), np.int64)
         return GatheredGroups(np.empty(size, np.int32), np.zeros(size + 1, np.int64), numbers[0], numbers[1])
 
-    def gather(self, waiting: Rows, needs: NDArray[np.float64], most: int, work: int) -> tuple[list[Rows], int]:
+    def gather(self, waiting: Rows, needs: Floats, most: int, work: int) -> tuple[list[Rows], int]:
         """Grow groups of at most `most` rows from the waiting ones; return them and the work that is left."""
         limits = GroupLimits(self.r, self.at_least, most)
         if self.check.model == "full" or self.exhaustive:
@@ -313,9 +310,7 @@ class _GatherSearch:
         number = int(found.number[0])
         return cut_groups(found.rows[: found.ends[number]].copy(), found.ends[1 : number + 1]), int(found.work[0])
 
-    def _one_by_one(
-        self, waiting: Rows, needs: NDArray[np.float64], limits: GroupLimits, work: int
-    ) -> tuple[list[Rows], int]:
+    def _one_by_one(self, waiting: Rows, needs: Floats, limits: GroupLimits, work: int) -> tuple[list[Rows], int]:
         """The same where every group is also tested by other means, or exhaustively."""
         groups: list[Rows] = []
         for row in waiting.tolist():
@@ -385,7 +380,7 @@ def _seeds(candidates: RobustRows, keys: Keys, *, hardest_first: bool) -> Rows:
     return order[np.argsort(-frequency[candidates.secret[order]], kind="stable")]
 
 
-def _greatest(candidates: RobustRows, start: int, order: Rows) -> NDArray[np.float64]:
+def _greatest(candidates: RobustRows, start: int, order: Rows) -> Floats:
     """The greatest odds of their own value over all attribute sets, of a slice of the rows."""
     rows = order[start : start + _SLICE]
     return np.asarray(

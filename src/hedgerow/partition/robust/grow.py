@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.kernel import kernel
 
 NOBODY = np.iinfo(np.int64).max
@@ -36,28 +37,28 @@ class FreeRows(NamedTuple):
     """Rows that are still free, and the trees that find them: one tree for each protected value."""
 
     positions: NDArray[np.int32]
-    odds: NDArray[np.float64]
+    odds: Floats
     entry: NDArray[np.int32]
     cell: NDArray[np.int32]
     value: NDArray[np.int32]
-    rank: NDArray[np.int64]
-    is_free: NDArray[np.bool_]
+    rank: Ints
+    is_free: Bools
     stacked: NDArray[np.int32]
-    place: NDArray[np.int64]
+    place: Ints
     stack: NDArray[np.int32]
     stack_value: NDArray[np.int32]
-    stack_head: NDArray[np.int64]
-    stack_end: NDArray[np.int64]
-    cell_stacks: NDArray[np.int64]
-    cell_rank: NDArray[np.int64]
-    cell_mask: NDArray[np.int64]
+    stack_head: Ints
+    stack_end: Ints
+    cell_stacks: Ints
+    cell_rank: Ints
+    cell_mask: Ints
     order: NDArray[np.int32]
-    borders: NDArray[np.int64]
+    borders: Ints
     leaf: NDArray[np.int32]
     low: NDArray[np.int32]
     high: NDArray[np.int32]
-    node_rank: NDArray[np.int64]
-    node_mask: NDArray[np.int64]
+    node_rank: Ints
+    node_mask: Ints
 
 
 class Group(NamedTuple):
@@ -68,13 +69,13 @@ class Group(NamedTuple):
     """
 
     rows: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    is_full: NDArray[np.bool_]
+    counts: Ints
+    is_full: Bools
     low: NDArray[np.int32]
     high: NDArray[np.int32]
-    odds_low: NDArray[np.float64]
-    odds_high: NDArray[np.float64]
-    odds_sum: NDArray[np.float64]
+    odds_low: Floats
+    odds_high: Floats
+    odds_sum: Floats
 
 
 class GroupLimits(NamedTuple):
@@ -89,9 +90,9 @@ class GatheredGroups(NamedTuple):
     """Groups that were found, one after the other, and the work that is left: rows that may still be tried."""
 
     rows: NDArray[np.int32]
-    ends: NDArray[np.int64]
-    number: NDArray[np.int64]
-    work: NDArray[np.int64]
+    ends: Ints
+    number: Ints
+    work: Ints
 
 
 @kernel
@@ -349,7 +350,7 @@ def gather(
     free: FreeRows,
     group: Group,
     waiting: NDArray[np.int32],
-    needs: NDArray[np.float64],
+    needs: Floats,
     limits: GroupLimits,
     gathered: GatheredGroups,
 ) -> None:

@@ -32,6 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.errors import ParameterError
 from hedgerow.kernel import kernel
 from hedgerow.partition.target.least_range import (
@@ -54,8 +55,8 @@ _PLAIN = 4096
 class Fakes:
     """The cheapest fakes: how many of each value in leaf order, and the least cost for each number of blocks."""
 
-    counts: NDArray[np.int64]
-    costs: NDArray[np.int64]
+    counts: Ints
+    costs: Ints
     block: int
 
     @property
@@ -64,9 +65,7 @@ class Fakes:
         return int(self.counts.sum())
 
 
-def fake_values(
-    counts: NDArray[np.int64], tree: Hierarchy, ranges: NDArray[np.int64], *, most: int, block: int = 1
-) -> Fakes:
+def fake_values(counts: Ints, tree: Hierarchy, ranges: Ints, *, most: int, block: int = 1) -> Fakes:
     """Choose at most `most` fakes, the fewest among equally good, added to each value in multiples of `block`."""
     if most < 0 or block < 1:
         raise ParameterError("'most' must be at least 0 and 'block' at least 1.")
@@ -82,13 +81,13 @@ def fake_values(
     return Fakes(chosen[: tree.num_leaves] * block, costs, block)
 
 
-def work(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int = 1) -> int:
+def work(counts: Ints, tree: Hierarchy, most: int, block: int = 1) -> int:
     """About how many steps the program takes: what a caller compares with its patience."""
     layout = _layout(counts, tree, most // block, block)
     return (layout.split_cells + layout.cells) * (most // block + 1)
 
 
-def least_block(counts: NDArray[np.int64], tree: Hierarchy, *, most: int, patience: int) -> int:
+def least_block(counts: Ints, tree: Hierarchy, *, most: int, patience: int) -> int:
     """The smallest power of two as block with which the program fits into memory and takes at most `patience` steps."""
     block = 1
     while _layout(counts, tree, most // block, block).cells > _MOST_CELLS or work(counts, tree, most, block) > patience:
@@ -99,15 +98,15 @@ def least_block(counts: NDArray[np.int64], tree: Hierarchy, *, most: int, patien
 class _Task(NamedTuple):
     """A tree, the values below each node and the fakes to choose; `best` of node v begins at cell `starts[v]`."""
 
-    inside: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    totals: NDArray[np.int64]
+    inside: Ints
+    weights: Ints
+    totals: Ints
     children: NDArray[np.int32]
     first: NDArray[np.int32]
     fan: NDArray[np.int32]
-    tops: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    splits: NDArray[np.int64]
+    tops: Ints
+    starts: Ints
+    splits: Ints
     most: int
     block: int
 
@@ -115,7 +114,7 @@ class _Task(NamedTuple):
 class _Memory(NamedTuple):
     """The least gain by units pushed down and blocks below a node, the units and the shares that reach it."""
 
-    best: NDArray[np.int64]
+    best: Ints
     pushed: NDArray[np.int32]
     split: NDArray[np.int32]
 
@@ -134,7 +133,7 @@ class _Layout:
         )
 
 
-def _layout(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int) -> _Layout:
+def _layout(counts: Ints, tree: Hierarchy, most: int, block: int) -> _Layout:
     forest = arrays_of_tree(tree)
     shape, weights = forest.shape, forest.weights
     prefix = np.append(0, np.cumsum(counts))
@@ -152,7 +151,7 @@ def _layout(counts: NDArray[np.int64], tree: Hierarchy, most: int, block: int) -
 
 
 @kernel
-def _program(task: _Task, ranges: NDArray[np.int64], memory: _Memory) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _program(task: _Task, ranges: Ints, memory: _Memory) -> tuple[Ints, Ints]:
     """The blocks of each node in the cheapest choice, and the least cost for each number of blocks."""
     root = len(task.fan) - 1
     for node in range(root + 1):
@@ -168,7 +167,7 @@ def _program(task: _Task, ranges: NDArray[np.int64], memory: _Memory) -> tuple[N
 
 
 @kernel
-def _fill(task: _Task, ranges: NDArray[np.int64], memory: _Memory, node: int) -> None:
+def _fill(task: _Task, ranges: Ints, memory: _Memory, node: int) -> None:
     """Fill a node's table: for each number of units pushed down and of blocks below it the least gain so far."""
     width = task.most + 1
     best, pushed = memory.best, memory.pushed
@@ -193,7 +192,7 @@ def _fill(task: _Task, ranges: NDArray[np.int64], memory: _Memory, node: int) ->
 
 
 @kernel
-def _cost(task: _Task, ranges: NDArray[np.int64], best: NDArray[np.int64], node: int, fakes: int, kept: int) -> int:
+def _cost(task: _Task, ranges: Ints, best: Ints, node: int, fakes: int, kept: int) -> int:
     """The least cost of keeping `kept` values below a node that gets `fakes` blocks of fakes."""
     if kept > task.inside[node] + fakes * task.block:
         return _NEVER
@@ -211,9 +210,7 @@ def _units(task: _Task, node: int, kept: int) -> int:
 
 
 @kernel
-def _convolve(
-    column: NDArray[np.int64], before: NDArray[np.int64], row: NDArray[np.int64], split: NDArray[np.int32]
-) -> None:
+def _convolve(column: Ints, before: Ints, row: Ints, split: NDArray[np.int32]) -> None:
     """row[k] = least of column[x] + before[k - x]; split[k] is the x that reaches it."""
     # Below these numbers of blocks a side cannot keep what the ratio asks of it.
     least_here, least_before = 0, 0
@@ -232,7 +229,7 @@ def _convolve(
 
 
 @kernel
-def _walk_back(task: _Task, memory: _Memory, cheapest: int) -> NDArray[np.int64]:
+def _walk_back(task: _Task, memory: _Memory, cheapest: int) -> Ints:
     """The blocks that each leaf gets when `cheapest` of them are added in all."""
     width, root = task.most + 1, len(task.fan) - 1
     given, kept = np.zeros(root + 1, np.int64), np.zeros(root + 1, np.int64)
@@ -256,12 +253,12 @@ def _walk_back(task: _Task, memory: _Memory, cheapest: int) -> NDArray[np.int64]
 PATIENCE = 20_000_000_000
 """Steps of the fake-value program, about a billion a second, that one group may take before fakes come in blocks."""
 
-Chooser = Callable[[NDArray[np.int64], Hierarchy], NDArray[np.int64]]
+Chooser = Callable[[Ints, Hierarchy], Ints]
 
 
 def disguise(
     leaves: NDArray[np.int32],
-    offsets: NDArray[np.int64],
+    offsets: Ints,
     trees: Sequence[Hierarchy],
     which: NDArray[np.int32],
     *,
@@ -278,7 +275,7 @@ def disguise(
     return least_range_groups(*_entries(leaves, offsets, trees), arrays_of_trees(trees), which)
 
 
-def with_fakes(counts: NDArray[np.int64], tree: Hierarchy, share: Fraction) -> NDArray[np.int64]:
+def with_fakes(counts: Ints, tree: Hierarchy, share: Fraction) -> Ints:
     """Publish the values with the best fakes, at most `share` of their number; in blocks where that would take long."""
     most = int(share * int(counts.sum()))
     if most == 0:
@@ -289,8 +286,8 @@ def with_fakes(counts: NDArray[np.int64], tree: Hierarchy, share: Fraction) -> N
 
 
 def _entries(
-    leaves: NDArray[np.int32], offsets: NDArray[np.int64], trees: Sequence[Hierarchy]
-) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    leaves: NDArray[np.int32], offsets: Ints, trees: Sequence[Hierarchy]
+) -> tuple[NDArray[np.int32], Ints, Ints]:
     """Rows as entries; counted where a group has many more rows than there are values."""
     groups, width = len(offsets) - 1, max(tree.num_leaves for tree in trees)
     if groups * width > len(leaves):
@@ -301,11 +298,7 @@ def _entries(
 
 
 def _one_by_one(
-    leaves: NDArray[np.int32],
-    offsets: NDArray[np.int64],
-    trees: Sequence[Hierarchy],
-    which: NDArray[np.int32],
-    choose: Chooser,
+    leaves: NDArray[np.int32], offsets: Ints, trees: Sequence[Hierarchy], which: NDArray[np.int32], choose: Chooser
 ) -> PublishedNodes:
     nodes, counts, ends = [], [], [0]
     for group, tree_number in enumerate(which.tolist()):

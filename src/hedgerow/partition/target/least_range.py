@@ -63,9 +63,9 @@ class TreeArrays:
 
     shape: Shape
     nodes: NDArray[np.int32]
-    bases: NDArray[np.int64]
-    weight_bases: NDArray[np.int64]
-    weights: NDArray[np.int64]
+    bases: Ints
+    weight_bases: Ints
+    weights: Ints
 
 
 def arrays_of_trees(trees: Sequence[Hierarchy]) -> TreeArrays:
@@ -110,16 +110,16 @@ def _columns(tree: Hierarchy) -> tuple[NDArray[np.int32], ...]:
     return tree.parents, children, first, fan
 
 
-def _cap(tree: Hierarchy) -> NDArray[np.int64]:
+def _cap(tree: Hierarchy) -> Ints:
     return np.array([min(weight, HEAVIEST) for weight in tree.weights or ()], np.int64)
 
 
-def node_sizes(tree: Hierarchy) -> NDArray[np.int64]:
+def node_sizes(tree: Hierarchy) -> Ints:
     """The number of values below each node."""
     return (tree.high - tree.low).astype(np.int64)
 
 
-def node_ranges(tree: Hierarchy) -> tuple[NDArray[np.int64], Fraction]:
+def node_ranges(tree: Hierarchy) -> tuple[Ints, Fraction]:
     """The range of each node in whole units, and the unit; categories count their values instead.
 
     Ranges are costs, so values that span more than 2^32 of their finest step are rounded to that many steps.
@@ -135,9 +135,7 @@ def node_ranges(tree: Hierarchy) -> tuple[NDArray[np.int64], Fraction]:
     return positions[highs] - positions[lows], unit
 
 
-def node_extremes(
-    tree: Hierarchy, ranks: NDArray[np.int64] | None = None
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def node_extremes(tree: Hierarchy, ranks: Ints | None = None) -> tuple[Ints, Ints]:
     """The leaf codes of the least and the greatest value below each node, by `ranks` or in leaf order."""
     lows = np.arange(tree.num_nodes, dtype=np.int64)
     lows[tree.num_leaves :] = -1
@@ -156,15 +154,15 @@ class PublishedNodes:
     """Group g publishes `counts[i]` subdomains `nodes[i]` for i in `offsets[g]:offsets[g + 1]`."""
 
     nodes: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    counts: Ints
+    offsets: Ints
 
-    def values(self) -> NDArray[np.int64]:
+    def values(self) -> Ints:
         """The number of subdomains of each group."""
         return np.diff(np.append(0, np.cumsum(self.counts))[self.offsets])
 
 
-def least_range(counts: NDArray[np.int64], tree: Hierarchy, *, top: int | None = None) -> NDArray[np.int64]:
+def least_range(counts: Ints, tree: Hierarchy, *, top: int | None = None) -> Ints:
     """How many values are generalized to each node, from the counts in leaf order; all lie below `top`, or the root."""
     leaves = np.flatnonzero(counts).astype(np.int32)
     whole = np.array([0, len(leaves)])
@@ -177,8 +175,8 @@ def least_range(counts: NDArray[np.int64], tree: Hierarchy, *, top: int | None =
 
 def least_range_groups(
     leaves: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    offsets: NDArray[np.int64],
+    counts: Ints,
+    offsets: Ints,
     forest: TreeArrays,
     trees: NDArray[np.int32],
     *,
@@ -204,7 +202,7 @@ def least_range_groups(
 
 
 @kernel
-def _units(inside: NDArray[np.int64], weights: NDArray[np.int64], children: NDArray[np.int32], most: int) -> int:
+def _units(inside: Ints, weights: Ints, children: NDArray[np.int32], most: int) -> int:
     """How often the whole ratio of weights fits into the children and into `most`."""
     total = 0
     units = most
@@ -224,7 +222,7 @@ def _generalize(
     groups: tuple[Codes, Codes],
     layout: tuple[Codes, Ints, Ints, Ints],
     shapes: tuple[Codes, Codes, Codes, Codes],
-    scratch: NDArray[np.int64],
+    scratch: Ints,
     published: tuple[Codes, Ints, Ints],
 ) -> None:
     """Write the published nodes of every group, with how often and where each group's end.
@@ -277,7 +275,7 @@ def _generalize(
                 node = parents[node]
 
 
-def node_counts(counts: NDArray[np.int64], tree: Hierarchy, *, shift: object) -> NDArray[np.int64]:
+def node_counts(counts: Ints, tree: Hierarchy, *, shift: object) -> Ints:
     """How many values are generalized to each node, from the counts in leaf order."""
     s = read_shift(shift)
     if s == 0:

@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow.arrays import Ints
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.kernel import SMALL, kernel
 
@@ -47,15 +47,15 @@ from hedgerow.kernel import SMALL, kernel
 class System:
     """Properties as rows of `coefficients @ x <= bounds`; `kinds` says where each comes from."""
 
-    coefficients: NDArray[np.int64]
-    bounds: NDArray[np.int64]
+    coefficients: Ints
+    bounds: Ints
     kinds: NDArray[np.str_]
 
-    def slacks(self, point: NDArray[np.int64]) -> NDArray[np.int64]:
+    def slacks(self, point: Ints) -> Ints:
         """How far each property is from breaking at a point."""
         return self.bounds - self.coefficients @ point
 
-    def keeps(self, point: NDArray[np.int64]) -> bool:
+    def keeps(self, point: Ints) -> bool:
         """Whether every property holds at a point."""
         return bool((self.slacks(point) >= 0).all())
 
@@ -65,21 +65,21 @@ class Polytope:
     """A system, a point that satisfies it, and whole vectors that span its affine hull (None: the whole space)."""
 
     system: System
-    point: NDArray[np.int64]
-    hull: NDArray[np.int64] | None = field(default=None)
+    point: Ints
+    hull: Ints | None = field(default=None)
 
     @property
-    def basis(self) -> NDArray[np.int64]:
+    def basis(self) -> Ints:
         """The spanning vectors of the affine hull, a row each."""
         return np.eye(len(self.point), dtype=np.int64) if self.hull is None else self.hull
 
     @property
-    def pinned(self) -> NDArray[np.bool_]:
+    def pinned(self) -> Bools:
         """Values that the hull leaves in their place."""
         return np.logical_not(self.basis.any(axis=0))
 
 
-def directions(polytope: Polytope) -> NDArray[np.int64]:
+def directions(polytope: Polytope) -> Ints:
     """Where the walk may step, a row each: single values, everything from a value on, and the hull's own basis.
 
     Moving one value at a time mixes slowly because its neighbours hold it back; moving all values from one on
@@ -94,7 +94,7 @@ def directions(polytope: Polytope) -> NDArray[np.int64]:
     return np.concatenate([polytope.hull, plain[~(plain @ normals.T).any(axis=1)]])
 
 
-def kernel_basis(equations: NDArray[np.int64]) -> list[list[int]]:
+def kernel_basis(equations: Ints) -> list[list[int]]:
     """A basis of the whole vectors x with `equations @ x = 0`, by column operations of determinant one."""
     count, size = equations.shape
     columns: list[list[int]] = [equations[:, n].tolist() for n in range(size)]
@@ -125,7 +125,7 @@ def _minus(one: list[int], times: int, other: list[int]) -> list[int]:
     return [a - times * b for a, b in zip(one, other, strict=True)]
 
 
-def sparse_rows(matrix: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+def sparse_rows(matrix: Ints) -> tuple[NDArray[Any], NDArray[Any], Ints]:
     """The nonzero entries of each row: where each row starts, the columns, the entries."""
     rows, columns = np.nonzero(matrix)
     starts = np.append(0, np.cumsum(np.count_nonzero(matrix, axis=1)))
@@ -135,7 +135,7 @@ def sparse_rows(matrix: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any], 
 _WIDEST = 2**62
 
 
-def deepest_points(polytopes: Sequence[Polytope]) -> list[NDArray[np.int64]]:
+def deepest_points(polytopes: Sequence[Polytope]) -> list[Ints]:
     """A start for each polytope; they are solved together, which spares most of the solver's overhead."""
     problems = [_scale(polytope) for polytope in polytopes]
     found = _solve_together([(rows, slacks) for rows, slacks, _ in problems])
@@ -168,14 +168,14 @@ def in_affine_hull(polytope: Polytope) -> Polytope:
     return replace(polytope, hull=np.array(basis, np.int64).reshape(-1, size))
 
 
-def _require_small(basis: list[list[int]], coefficients: NDArray[np.int64]) -> None:
+def _require_small(basis: list[list[int]], coefficients: Ints) -> None:
     """What a step along the basis does to any property must fit 64 bits."""
     longest = max((abs(entry) for vector in basis for entry in vector), default=0)
     if longest * int(_heights(coefficients).max()) >= _WIDEST:
         raise ParameterError("Given equations have coefficients too large for a column; use fewer or rounder ones.")
 
 
-def _scale(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+def _scale(polytope: Polytope) -> tuple[Floats, Floats, float]:
     """The rows that change inside the hull, in its coordinates, scaled to slacks of at most one."""
     rows = polytope.system.coefficients @ polytope.basis.T
     changing = rows.any(axis=1)
@@ -185,13 +185,13 @@ def _scale(polytope: Polytope) -> tuple[NDArray[np.float64], NDArray[np.float64]
     return rows[changing] / heights, slacks / scale, scale
 
 
-def _heights(rows: NDArray[np.int64]) -> NDArray[np.float64]:
+def _heights(rows: Ints) -> Floats:
     """The weight of each row, as a column: a property says the same when it is divided by it."""
-    weights: NDArray[np.float64] = np.abs(rows).sum(axis=1, keepdims=True).astype(float)
+    weights: Floats = np.abs(rows).sum(axis=1, keepdims=True).astype(float)
     return weights
 
 
-def _solve_together(problems: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> list[NDArray[np.float64]]:
+def _solve_together(problems: Sequence[tuple[Floats, Floats]]) -> list[Floats]:
     """Maximize each problem's least slack in one block-diagonal program; zeros where the solver gives up."""
     linprog, sparse = _solver()
     widths = [rows.shape[1] for rows, _ in problems]
@@ -207,9 +207,9 @@ def _solve_together(problems: Sequence[tuple[NDArray[np.float64], NDArray[np.flo
     return [point[end - 1 - width : end - 1] for end, width in zip(ends, widths, strict=True)]
 
 
-def _round_point(polytope: Polytope, found: NDArray[np.float64], scale: float) -> NDArray[np.int64]:
+def _round_point(polytope: Polytope, found: Floats, scale: float) -> Ints:
     steps = np.rint(found * scale).astype(np.int64)
-    point: NDArray[np.int64] = polytope.point + steps @ polytope.basis
+    point: Ints = polytope.point + steps @ polytope.basis
     return point if polytope.system.keeps(point) else polytope.point
 
 
@@ -235,9 +235,9 @@ class PreparedWalk:
     """A polytope made ready to walk: what each direction does to the values and to the slacks."""
 
     polytope: Polytope
-    ways: NDArray[np.int64]
-    touched: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-    moved: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+    ways: Ints
+    touched: tuple[Ints, Ints, Ints]
+    moved: tuple[Ints, Ints, Ints]
 
     @classmethod
     def of(cls, polytope: Polytope) -> PreparedWalk:
@@ -255,14 +255,12 @@ class PreparedWalk:
 class WalkResult:
     """Where a walk arrived, the states that it passed at equal distances, and what they are worth for each value."""
 
-    point: NDArray[np.int64]
-    trace: NDArray[np.int64]
-    effective: NDArray[np.float64]
+    point: Ints
+    trace: Ints
+    effective: Floats
 
 
-def walk(
-    course: PreparedWalk, start: NDArray[np.int64], keys: NDArray[np.uint64], *, states: int = STATES
-) -> WalkResult:
+def walk(course: PreparedWalk, start: Ints, keys: NDArray[np.uint64], *, states: int = STATES) -> WalkResult:
     """Walk from `start`, which must satisfy every property, one step per key in whole sweeps."""
     point, slacks = start.copy(), course.polytope.system.slacks(start)
     sweeps = len(keys) // course.sweep
@@ -275,13 +273,13 @@ def walk(
 
 @kernel
 def _walk(
-    point: NDArray[np.int64],
-    slacks: NDArray[np.int64],
+    point: Ints,
+    slacks: Ints,
     touched_by: tuple[Ints, Ints, Ints],
     moved_by: tuple[Ints, Ints, Ints],
     keys: NDArray[np.uint64],
     sweeps: int,
-    trace: NDArray[np.int64],
+    trace: Ints,
 ) -> None:
     """Move `point` one random step along each direction, sweep after sweep, and keep evenly spaced states in `trace`.
 
@@ -321,7 +319,7 @@ def _walk(
             kept += 1
 
 
-def effective_sizes(trace: NDArray[np.int64]) -> NDArray[np.float64]:
+def effective_sizes(trace: Ints) -> Floats:
     """Estimate for each column of `trace` (states x values) its number of independent draws; 0 if it never moves."""
     centred = trace - trace.mean(axis=0)
     result = np.zeros(trace.shape[1])
@@ -330,7 +328,7 @@ def effective_sizes(trace: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 @kernel
-def _effective_sizes(centred: NDArray[np.float64], states: int, result: NDArray[np.float64]) -> None:
+def _effective_sizes(centred: Floats, states: int, result: Floats) -> None:
     """Add up correlations in pairs while a pair is positive: noise beyond that point would only blur the sum."""
     for column in range(len(result)):
         first = column * states

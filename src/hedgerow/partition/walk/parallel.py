@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Ints
 from hedgerow.cores import cores
 from hedgerow.errors import Infeasible, counted
 from hedgerow.partition.walk.chain import STATES, PreparedWalk, WalkResult, deepest_points, in_affine_hull, walk
@@ -49,7 +50,7 @@ class BlockWalk:
 
     block: Block
     course: PreparedWalk
-    point: NDArray[np.int64]
+    point: Ints
     steps: int = 0
     effective: float = 0.0
     stuck: int = 0

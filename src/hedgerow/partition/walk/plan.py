@@ -28,6 +28,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Ints
 from hedgerow.criteria.properties import Property, Relation, Threshold
 from hedgerow.errors import Infeasible, ParameterError, counted
 from hedgerow.exact import MAX_TICK, as_fraction, column_numbers
@@ -72,7 +73,7 @@ class ColumnPlan:
     chosen: Localities
     relations: tuple[TickRelation, ...]
     given: tuple[Property, ...]
-    rows: NDArray[np.int64]
+    rows: Ints
     found: int
 
     def __str__(self) -> str:
@@ -133,9 +134,7 @@ def _counts_below(domain: pa.Array, given: Sequence[Property]) -> list[int]:
     return [search[p.after](range(len(domain)), p.at, key=number) for p in given if isinstance(p, Threshold)]
 
 
-def _on_their_sides(
-    name: str, ticks: NDArray[np.int64], firsts: Sequence[int], below: Sequence[int]
-) -> NDArray[np.int64]:
+def _on_their_sides(name: str, ticks: Ints, firsts: Sequence[int], below: Sequence[int]) -> Ints:
     """Take back where rounding carried a value over a bound or a threshold; raises where no tick lies between two."""
     sided, borders = ticks.copy(), list(zip(firsts, below, strict=True))
     for first, count in borders:
@@ -146,9 +145,7 @@ def _on_their_sides(
     return sided
 
 
-def _cut(
-    distinct: NDArray[np.int64], codes: NDArray[np.int32], low: int, high: int, settings: WalkSettings, keys: Keys
-) -> Segments:
+def _cut(distinct: Ints, codes: NDArray[np.int32], low: int, high: int, settings: WalkSettings, keys: Keys) -> Segments:
     if settings.layout == "runs":
         return runs(distinct, codes, segment=settings.segment, low=low, high=high)
     draw = in_order if settings.layout == "rows" else keys
@@ -164,7 +161,7 @@ def _require_room(name: str, segments: Segments) -> None:
         )
 
 
-def _firsts(grid: Grid, given: Sequence[Property]) -> NDArray[np.int64]:
+def _firsts(grid: Grid, given: Sequence[Property]) -> Ints:
     """For each threshold the first tick above it; one beyond all ticks says as much as one just beyond them."""
     thresholds = [p for p in given if isinstance(p, Threshold)]
     found = [_first_above(grid, threshold) for threshold in thresholds]
@@ -219,7 +216,7 @@ class TickRelation:
 class Block:
     """Variables that are walked together; `polytope` counts from `base`, so that numbers stay small."""
 
-    variables: NDArray[np.int64]
+    variables: Ints
     base: int
     polytope: Polytope
     given: bool
@@ -233,7 +230,7 @@ def blocks(segments: Segments, chosen: Localities, relations: Sequence[TickRelat
 
 
 def _tied_segments(
-    count: int, home: NDArray[np.int64], relations: Sequence[TickRelation]
+    count: int, home: Ints, relations: Sequence[TickRelation]
 ) -> Iterator[tuple[list[int], list[TickRelation]]]:
     """Group the segments that share a relation, directly or over others."""
     leader = list(range(count))
@@ -281,7 +278,7 @@ def _require_narrow(width: int, tied: Sequence[TickRelation]) -> None:
         raise ParameterError("A given property has coefficients too large for its column; give them in larger units.")
 
 
-def _given_rows(variables: NDArray[np.int64], base: int, tied: Sequence[TickRelation]) -> System:
+def _given_rows(variables: Ints, base: int, tied: Sequence[TickRelation]) -> System:
     rows = np.zeros((len(tied), len(variables)), np.int64)
     bounds = np.zeros(len(tied), np.int64)
     for row, relation in enumerate(tied):
@@ -291,7 +288,7 @@ def _given_rows(variables: NDArray[np.int64], base: int, tied: Sequence[TickRela
     return System(rows, bounds, np.full(len(tied), "given"))
 
 
-def _locality_rows(size: int, triples: NDArray[np.int64], nearer: NDArray[np.bool_]) -> System:
+def _locality_rows(size: int, triples: Ints, nearer: Bools) -> System:
     rows = np.zeros((len(triples), size), np.int64)
     every, sign = np.arange(len(triples)), np.where(nearer, 1, -1)
     rows[every, triples[:, 0]] = sign
@@ -300,9 +297,7 @@ def _locality_rows(size: int, triples: NDArray[np.int64], nearer: NDArray[np.boo
     return System(rows, np.zeros(len(triples), np.int64), np.full(len(triples), "locality"))
 
 
-def _order_and_bound_rows(
-    triples: NDArray[np.int64], segment_of: NDArray[np.int64], lows: NDArray[np.int64], highs: NDArray[np.int64]
-) -> tuple[System, System]:
+def _order_and_bound_rows(triples: Ints, segment_of: Ints, lows: Ints, highs: Ints) -> tuple[System, System]:
     """The order of the values that localities involve, and the bounds that do not follow from it."""
     involved = np.unique(triples)
     linked = segment_of[involved[:-1]] == segment_of[involved[1:]]

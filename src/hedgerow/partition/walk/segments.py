@@ -44,6 +44,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hedgerow.arrays import Bools, Floats, Ints
 from hedgerow.errors import SchemaError
 from hedgerow.exact import as_fraction, column_line, column_numbers, decimal_places
 from hedgerow.kernel import SMALL, kernel
@@ -69,7 +70,7 @@ class Grid:
     unit: Fraction
     type: pa.DataType
 
-    def ticks(self, domain: pa.Array) -> NDArray[np.int64]:
+    def ticks(self, domain: pa.Array) -> Ints:
         """The nearest tick of each of a column's ascending values, each counted from the grid's origin."""
         where = column_line(domain)
         if where.positions.dtype.kind == "f":
@@ -83,7 +84,7 @@ class Grid:
         """The first tick that is not below a value."""
         return math.ceil((value - self.origin) / self.unit)
 
-    def values(self, ticks: NDArray[np.int64]) -> pa.Array:
+    def values(self, ticks: Ints) -> pa.Array:
         """What is published for each tick."""
         if pa.types.is_floating(self.type):
             return pa.array(self._floats(ticks), pa.float64())
@@ -95,7 +96,7 @@ class Grid:
             return pa.array([Decimal(int(value * 10**scale)).scaleb(-scale) for value in exact], self.type)
         return pa.array([int(value) for value in exact], self.type)
 
-    def _floats(self, ticks: NDArray[np.int64]) -> NDArray[np.float64]:
+    def _floats(self, ticks: Ints) -> Floats:
         if self.origin == 0 and self.unit.numerator == 1 and self.unit.denominator <= 10**22:
             # Both operands are exact, so the quotient is the float that prints the decimal.
             return ticks / float(self.unit.denominator)
@@ -133,7 +134,7 @@ def bounds_of(declared: Domain) -> tuple[Fraction | None, Fraction | None]:
     return (None if low is None else as_fraction(low)), (None if high is None else as_fraction(high))
 
 
-def _fine_unit(name: str, values: NDArray[np.float64], ends: list[Fraction], whole: bool) -> Fraction:
+def _fine_unit(name: str, values: Floats, ends: list[Fraction], whole: bool) -> Fraction:
     """A power of ten: fine enough for the values, coarse enough to print them exactly."""
     with np.errstate(over="ignore"):
         width, largest = min(float(np.ptp(values)), sys.float_info.max), float(np.abs(values).max())
@@ -179,14 +180,14 @@ class Segments:
     `variables[row]` is the variable of a row; `offsets` are the borders of the segments.
     """
 
-    values: NDArray[np.int64]
-    lows: NDArray[np.int64]
-    highs: NDArray[np.int64]
-    offsets: NDArray[np.int64]
+    values: Ints
+    lows: Ints
+    highs: Ints
+    offsets: Ints
     variables: NDArray[np.int32]
 
 
-def runs(distinct: NDArray[np.int64], codes: NDArray[np.int32], *, segment: int, low: int, high: int) -> Segments:
+def runs(distinct: Ints, codes: NDArray[np.int32], *, segment: int, low: int, high: int) -> Segments:
     """Cut ascending distinct values into runs of nearly equal length, at most `segment`; `codes` are the rows'."""
     offsets = _even_cuts(len(distinct), segment)
     cells = np.diff(offsets)
@@ -198,13 +199,7 @@ def runs(distinct: NDArray[np.int64], codes: NDArray[np.int32], *, segment: int,
 
 
 def deal_to_segments(
-    distinct: NDArray[np.int64],
-    codes: NDArray[np.int32],
-    *,
-    segment: int,
-    low: int,
-    high: int,
-    keys: Keys = system_keys,
+    distinct: Ints, codes: NDArray[np.int32], *, segment: int, low: int, high: int, keys: Keys = system_keys
 ) -> Segments:
     """Deal rows to segments of nearly equal size, at most `segment`, at random; equal values of a segment merge."""
     cuts = _even_cuts(len(codes), segment)
@@ -227,7 +222,7 @@ def in_order(count: int) -> NDArray[np.uint64]:
     return np.arange(count, dtype=np.uint64)
 
 
-def keep_sides(segments: Segments, firsts: NDArray[np.int64]) -> Segments:
+def keep_sides(segments: Segments, firsts: Ints) -> Segments:
     """Narrow the bounds so that every value stays on its side of each threshold, given by the first value above it."""
     lows, highs = segments.lows.copy(), segments.highs.copy()
     for first in firsts:
@@ -237,7 +232,7 @@ def keep_sides(segments: Segments, firsts: NDArray[np.int64]) -> Segments:
     return replace(segments, lows=lows, highs=highs)
 
 
-def _even_cuts(count: int, most: int) -> NDArray[np.int64]:
+def _even_cuts(count: int, most: int) -> Ints:
     """Borders of the fewest parts of at most `most` things, their sizes differing by at most one."""
     parts = -(-count // most)
     return np.arange(parts + 1, dtype=np.int64) * count // parts
@@ -251,14 +246,14 @@ class Localities:
     """
 
     triples: NDArray[np.int32]
-    nearer: NDArray[np.bool_]
-    offsets: NDArray[np.int64]
+    nearer: Bools
+    offsets: Ints
 
     def __len__(self) -> int:
         return len(self.nearer)
 
 
-def localities(values: NDArray[np.int64], offsets: NDArray[np.int64]) -> Localities:
+def localities(values: Ints, offsets: Ints) -> Localities:
     """Find the informative localities of each segment `offsets[s]:offsets[s + 1]` of strictly ascending values."""
     # The work is quadratic in the segments, so the length of the arrays does not tell whether compiling pays.
     pairs = int((np.diff(offsets) ** 2).sum()) // 2
@@ -284,13 +279,7 @@ def sample(found: Localities, share: float, *, keys: Keys) -> Localities:
 
 
 @kernel
-def _extract(
-    values: NDArray[np.int64],
-    offsets: NDArray[np.int64],
-    counts: NDArray[np.int64],
-    triples: NDArray[np.int32],
-    nearer: NDArray[np.bool_],
-) -> None:
+def _extract(values: Ints, offsets: Ints, counts: Ints, triples: NDArray[np.int32], nearer: Bools) -> None:
     """Count the localities of each segment, and write them down where there is room for them."""
     room = len(nearer) > 0
     place = 0

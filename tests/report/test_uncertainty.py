@@ -5,7 +5,7 @@ import pytest
 
 from hedgerow.query import ask, connect
 from hedgerow.release.forms import SEPARATED
-from hedgerow.utility.uncertainty import best_moves, causes, relative_width
+from hedgerow.report.answer_text import best_moves, causes, relative_width
 from tests.support.assignments import release_of
 from tests.support.form_worlds import as_generalized
 

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
+from hedgerow.attack.adversaries.presence import presence, presence_at_most
 from hedgerow.errors import ParameterError
-from hedgerow.inference.bounds import presence, presence_at_most
 
 
 @pytest.mark.parametrize(("counts", "chance"), [
