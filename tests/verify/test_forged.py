@@ -1,5 +1,7 @@
 """Forged bundles whose every checksum fits: each was called good once, and none is now."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -348,7 +350,7 @@ def test_names_hide_nothing(tmp_path, name, method):
     page = (tmp_path / "out" / "README.md").read_bytes().decode()
     promise = page.split("**What is promised.** ")[1].split("\n\n**Against whom.** ")[0]
     assert "\n" not in promise.replace("Salary\n(EUR)", "")
-    assert not {"<!--", "<img", "<b", "![", "\x1b", "\r"} & {piece for piece in promise.split("'")}
+    assert not re.search(r"(?<!\\)(<[!a-z]|!\[)|[\x1b\r\u202e]", promise)
 
 
 def test_names_that_look_like_html_are_no_html(tmp_path):
