@@ -31,7 +31,7 @@ from hedgerow.release.bundle import PartedTables
 from hedgerow.release.folder import folder_beside, named_folder, put_in_place
 from hedgerow.release.forms.example import name_sql
 from hedgerow.release.part_tables import numbered_tables, whole_grids
-from hedgerow.release.readme import readme
+from hedgerow.release.readme import example_of, readme
 from hedgerow.table import write_csv
 from hedgerow.verify.parts import SHARED
 
@@ -122,7 +122,7 @@ def _parts(release: Release, grids: Mapping[str, DecimalGrid]) -> Iterator[Mappi
 
 def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
     """Return a question with bounds in plain SQL over tables of these names; None where a form has none."""
-    example = release.form.example(release, tables["help"].column_names if "help" in tables else [])
+    example = example_of(release, tables["help"].column_names if "help" in tables else [])
     return None if example is None else example.sql
 
 

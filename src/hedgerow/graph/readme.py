@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.release.forms.example import Example, name_r, name_sql
-from hedgerow.release.readme import EXAMPLE
+from hedgerow.release.readme import EXAMPLE, has_own_names, in_code
 from hedgerow.verify.graph import HUBS, SIDES
-from hedgerow.verify.words import page_words
+from hedgerow.verify.words import page_fault, page_words
 
 _PAGE = """\
 # A protected graph
@@ -29,7 +29,7 @@ groups, {edges:,} links. The links are published exactly, but between numbered n
 group is which entity of that group is withheld.
 
 {words}What is in this folder
-- `left.parquet`, `right.parquet`: the entities as they were, each with its group (`{left_column}`, `{right_column}`)
+- `left.parquet`, `right.parquet`: the entities as they were, each with its group ({left_column}, {right_column})
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
 - `edges.parquet`: pairs of node numbers{edge_columns}{hubs}
 - `manifest.json`: method, parameters, guarantee, counts, checksums
@@ -59,7 +59,11 @@ wider than the sums of these.
 
 def readme(release: GroupedGraph) -> str:
     """Write the page for a release."""
-    shown = example(release)
+    page = _with_example(release, example(release))
+    return _with_example(release, None) if page_fault(page, release.guarantee) else page
+
+
+def _with_example(release: GroupedGraph, shown: Example | None) -> str:
     question = "SELECT avg(degree) FROM left" if shown is None else shown.question
     page = _PAGE.format(
         left=release.tables["left"].num_rows,
@@ -70,8 +74,8 @@ def readme(release: GroupedGraph) -> str:
         words=page_words(release.guarantee),
         edge_columns=_edge_words(release),
         hubs=_hub_words(release),
-        left_column=release.group_columns[0],
-        right_column=release.group_columns[1],
+        left_column=in_code(release.group_columns[0]),
+        right_column=in_code(release.group_columns[1]),
         question=shlex.quote(question),
     )
     return page + (_EXAMPLE.format(**asdict(shown)) if shown is not None else "")
@@ -82,7 +86,7 @@ def example(release: GroupedGraph) -> Example | None:
     for number, side in enumerate(SIDES):
         entities, group = release.tables[side], release.group_columns[number]
         names = [name for name in entities.column_names if name not in (group, release.keys[number])]
-        if names:
+        if names and has_own_names(entities.column_names):
             return _links(side, min(names, key=lambda name: pc.count_distinct(entities.column(name)).as_py()), group)
     return None
 
@@ -134,7 +138,7 @@ read_parquet("{side}_nodes.parquet") |> rename(g = group) |> left_join(links, by
 def _edge_words(release: GroupedGraph) -> str:
     if "edge_k" not in release.guarantee.parameters:
         return ""
-    names = ", ".join(f"`{name}`" for name in release.edge_columns)
+    names = ", ".join(map(in_code, release.edge_columns))
     return f", a row for each link{', with ' + names if names else ''}; a pair may occur several times"
 
 

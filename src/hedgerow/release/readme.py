@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
 import pyarrow as pa
@@ -86,10 +86,20 @@ def readme(release: Release, helpers: Mapping[str, pa.Table], *, parts: int = 0,
     """Write the page for a release and its help table; in so many parts, of which `helpers` is one's."""
     if parts:
         return _in_parts(readme(release, helpers), release, parts, help)
-    example = release.form.example(release, [name for table in helpers.values() for name in table.column_names])
+    example = example_of(release, [name for table in helpers.values() for name in table.column_names])
     page = _with_example(release, helpers, example)
     # Names and values of the example stand in blocks of code, which a hostile one could end.
     return _with_example(release, helpers, None) if page_fault(page, release.guarantee) else page
+
+
+def example_of(release: Release, help_columns: Collection[str]) -> Example | None:
+    """A question to a release for other programs; None where a form has none, or a database would mix up columns."""
+    return release.form.example(release, help_columns) if has_own_names(release.columns.all) else None
+
+
+def has_own_names(names: Sequence[str]) -> bool:
+    """Tell whether names differ in more than case: of two that do not, databases read the first for both."""
+    return len({name.lower() for name in names}) == len(names)
 
 
 def _with_example(release: Release, helpers: Mapping[str, pa.Table], example: Example | None) -> str:
@@ -141,9 +151,9 @@ def _weighting(release: Release) -> str:
     numbers = [name for name, kind in kinds.items() if is_numeric(kind)]
     total = f'sum("{weight}")'
     formulas = [f'sum("{name}" * "{weight}") / {total}' for name in numbers[:1]]
-    average = [f"a weighted average is\n{_code(formula)}, " for formula in formulas]
-    people = f"the number of people is {_code(total)}.\n"
-    return f"\nA row stands for as many people as its {_code(str(weight))} says: {''.join(average)}{people}"
+    average = [f"a weighted average is\n{in_code(formula)}, " for formula in formulas]
+    people = f"the number of people is {in_code(total)}.\n"
+    return f"\nA row stands for as many people as its {in_code(str(weight))} says: {''.join(average)}{people}"
 
 
 def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:
@@ -166,9 +176,9 @@ def _words(release: Release) -> dict[str, str | int]:
 
 
 def _list_text(names: tuple[str, ...]) -> str:
-    return ", ".join(map(_code, names))
+    return ", ".join(map(in_code, names))
 
 
-def _code(text: str) -> str:
+def in_code(text: str) -> str:
     """A text between backticks, so that names in it are no Markdown; a backtick or a line end would end that."""
     return "`" + printable(text).replace("`", "'") + "`"
