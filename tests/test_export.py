@@ -176,3 +176,22 @@ def test_statistics_programs_get_fine_times_as_texts(tmp_path, kind):
     for name in ("day", "time"):
         wanted = [_as_text(value) for value in release.tables["quasi"][name].to_pylist()]
         assert [_as_text(value) for value in frame[name]] == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [("x" * 32_768, ["excel"]), ("\U0001f600" * 16_384, ["excel"]), ("a\0b", ["stata", "spss"])],
+)
+def test_texts_that_would_be_cut_off_are_refused(tmp_path, text, kinds):
+    """A cell of Excel holds 32,767 characters of 16 bits, and a NUL ends a text for Stata and SPSS."""
+    for shorter in (False, True):
+        told = text.replace("\0", "")[1:] if shorter else text
+        table = {"note": [told, "b", "c", "d"], "ill": ["x", "y", "x", "y"]}
+        release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi="note", sensitive="ill"))
+        for kind in kinds:
+            if shorter:
+                export_files(release, tmp_path / f"{kind}.xlsx", kind)
+            else:
+                with pytest.raises(hr.InputError, match="'note' has texts that would be cut off"):
+                    export_files(release, tmp_path / f"{kind}.xlsx", kind)
+                assert not (tmp_path / f"{kind}.xlsx").exists()

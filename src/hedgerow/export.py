@@ -31,7 +31,7 @@ from hedgerow.release.bundle import PartedTables
 from hedgerow.release.folder import folder_beside, named_folder, put_in_place
 from hedgerow.release.forms.example import name_sql
 from hedgerow.release.part_tables import numbered_tables, whole_grids
-from hedgerow.release.readme import readme
+from hedgerow.release.readme import example_of, readme
 from hedgerow.table import write_csv
 from hedgerow.verify.parts import SHARED
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from hedgerow.release import Release
 
 _EXCEL_ROWS = 1_048_576
+_EXCEL_SIGNS = 32_767
 _EXACT = 2**53
 _LARGEST = 8.9e307
 """Beyond it numbers mean that a value is missing, to Stata and to SPSS."""
@@ -121,7 +122,7 @@ def _parts(release: Release, grids: Mapping[str, DecimalGrid]) -> Iterator[Mappi
 
 def example_sql(release: Release, tables: Mapping[str, pa.Table]) -> str | None:
     """Return a question with bounds in plain SQL over tables of these names; None where a form has none."""
-    example = release.form.example(release, tables["help"].column_names if "help" in tables else [])
+    example = example_of(release, tables["help"].column_names if "help" in tables else [])
     return None if example is None else example.sql
 
 
@@ -244,6 +245,7 @@ def _write_excel(contents: ExportContents, folder: Path) -> list[Path]:
     long = [name for name, table in contents.tables.items() if table.num_rows >= _EXCEL_ROWS]
     if long:
         raise InputError(f"A sheet holds {_EXCEL_ROWS - 1:,} rows; '{long[0]}' has more. Export as csv or sqlite.")
+    _refuse_texts(contents.tables, _is_longer_than_a_cell, f"A cell of Excel holds {_EXCEL_SIGNS:,} characters")
     file = folder / "release.xlsx"
     # Texts stay texts: neither formulas nor links are made of them.
     options = {
@@ -265,6 +267,18 @@ def _write_excel(contents: ExportContents, folder: Path) -> list[Path]:
                 for place, cell in enumerate(cells):
                     _write_cell(sheet, (row, place), cell, day, time)
     return [file]
+
+
+def _refuse_texts(tables: Mapping[str, pa.Table], is_lost: Callable[[str], bool], why: str) -> None:
+    """Refuse texts that the library would cut off in silence."""
+    for table in tables.values():
+        for name, column in zip(table.column_names, table.columns, strict=True):
+            if pa.types.is_string(column.type) and any(map(is_lost, column.unique().drop_null().to_pylist())):
+                raise InputError(f"{why}; '{name}' has texts that would be cut off. Export as csv or sqlite.")
+
+
+def _is_longer_than_a_cell(text: str) -> bool:
+    return len(text) > _EXCEL_SIGNS // 2 and len(text.encode("utf-16-le")) > 2 * _EXCEL_SIGNS
 
 
 def _for_excel(column: pa.ChunkedArray) -> list[Any]:
@@ -320,6 +334,7 @@ def _write_statistics(contents: ExportContents, folder: Path, ending: str) -> li
         raise InputError(
             "Stata and SPSS files need pyreadstat and pandas: pip install 'hedgerow[files]' pandas."
         ) from None
+    _refuse_texts(contents.tables, lambda text: "\0" in text, "A NUL ends texts in files of this kind")
     write = pyreadstat.write_dta if ending == "dta" else pyreadstat.write_sav
     for name, table in contents.tables.items():
         frame = pd.DataFrame(

@@ -19,6 +19,7 @@ import hedgerow.graph as hg
 from hedgerow.cli import main
 from hedgerow.export import export_files
 from hedgerow.graph.bundle import readme
+from hedgerow.verify.graph import verify_graph_bundle
 from tests.graph.test_edge_values import hub_graph
 
 
@@ -114,3 +115,24 @@ def test_the_view_of_a_database_gives_the_bounds(url: str, tmp_path: Path) -> No
     asked = release.ask("SELECT left.location AS known, count(*) AS total FROM edges GROUP BY left.location")
     ours = {(row["known"], row["total"].lower, row["total"].upper) for row in asked}
     assert {(known, int(lower), int(upper)) for known, lower, upper in rows if upper} == ours
+
+
+@pytest.mark.parametrize(
+    "name", ["x\n\n<!--", "a ` <b>", "![](http://example.org/seen.png)", "x\n```\n<img src=y>", "\x1b[2J"]
+)
+def test_hostile_names_are_text(name: str, tmp_path: Path) -> None:
+    """Whatever a column is called, the page verifies: names hide and fetch nothing."""
+    left = pa.table({"a": range(12), name: ["x", "y", "z"] * 4})
+    right = pa.table({"b": range(14)})
+    edges = pa.table({"a": range(10), "b": [0, 2, 4, 6, 8, 10, 12, 1, 3, 5]})
+    hg.SafeGrouping(2, 2).publish(hg.BipartiteGraph.read(left, right, edges)).save(tmp_path / "out")
+    verify_graph_bundle(tmp_path / "out")
+
+
+def test_columns_that_differ_in_case_alone_have_no_plain_sql() -> None:
+    """A database reads the first of them for both."""
+    for names, is_shown in ((("Town", "town"), False), (("town",), True)):
+        left = pa.table({"a": range(12), **{name: ["x", "y", "z"] * 4 for name in names}})
+        edges = pa.table({"a": range(10), "b": [0, 2, 4, 6, 8, 10, 12, 1, 3, 5]})
+        release = hg.SafeGrouping(2, 2).publish(hg.BipartiteGraph.read(left, pa.table({"b": range(14)}), edges))
+        assert ("```sql" in readme(release)) is is_shown

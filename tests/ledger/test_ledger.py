@@ -172,6 +172,49 @@ def test_a_file_that_is_no_ledger_stops_a_release(tmp_path, content):
     assert (tmp_path / "ledger.json").read_bytes() == content
 
 
+@pytest.mark.parametrize("key", ["", "zz" * 32, "ab", "00" * 65, "AB" * 32, "00" * 32 + " "])
+def test_a_damaged_key_stops_a_release(book, key):
+    """Another key recognizes nobody, and one that is no key ended in a ValueError."""
+    book.write_text(json.dumps(json.loads(book.read_text()) | {"key": key}))
+    with pytest.raises(hr.BundleError, match="key of the ledger"):
+        hr.Anatomy(2).publish(people(0, 20), SCHEMA, ledger=book)
+
+
+def test_a_ledger_that_is_gone_stops_a_release(book):
+    """Where hashes are left, a new ledger would recognize nobody and sweep them."""
+    book.unlink()
+    hashes = list(book.with_name("ledger.json.rows").iterdir())
+    with pytest.raises(hr.BundleError, match="is missing, and the hashes"):
+        hr.Anatomy(2).publish(people(0, 20), SCHEMA, ledger=book)
+    assert list(book.with_name("ledger.json.rows").iterdir()) == hashes
+
+
+def test_hashes_are_written_after_the_ledger_that_knows_their_key(tmp_path, monkeypatch):
+    """So that a first release that was killed is no ledger that is gone."""
+
+    def killed(*args):
+        assert json.loads((tmp_path / "ledger.json").read_text())["entries"] == []
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("hedgerow.ledger.ledger.write_hashes", killed)
+        with pytest.raises(KeyboardInterrupt):
+            hr.Anatomy(2).publish(people(0, 20), SCHEMA, ledger=tmp_path / "ledger.json")
+    hr.Anatomy(2).publish(people(0, 20), SCHEMA, ledger=tmp_path / "ledger.json")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there")
+def test_a_link_to_a_ledger_is_the_ledger(book, tmp_path):
+    """A release under a link is recorded where it leads; a file took the link's place."""
+    link = tmp_path / "link.json"
+    link.symlink_to(book)
+    hr.Anatomy(2).publish(people(20, 40), SCHEMA, ledger=link)
+    assert link.is_symlink()
+    for ledger in (book, link):
+        with pytest.raises(hr.Infeasible, match="published before"):
+            hr.Anatomy(2).publish(people(30, 50), SCHEMA, ledger=ledger)
+
+
 def test_a_full_disk_keeps_the_old_ledger(book, monkeypatch):
     """A ledger that cannot be written is an error in one sentence, and the old one stays; nothing is released."""
     before = book.read_bytes()

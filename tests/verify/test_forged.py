@@ -1,5 +1,7 @@
 """Forged bundles whose every checksum fits: each was called good once, and none is now."""
 
+import re
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,6 +43,11 @@ def _refused(forgery, folder):
     with pytest.raises((hr.BundleError, hr.BrokenPromise)) as caught:
         verify_bundle(forgery.write(folder / "out"))
     return str(caught.value)
+
+
+def _subfolder(folder, number):
+    (folder / str(number)).mkdir()
+    return folder / str(number)
 
 
 def test_nan_is_no_value(ke, tmp_path):
@@ -261,14 +268,89 @@ def test_a_page_for_people_promises_what_the_manifest_does(diverse, tmp_path, fo
     assert "README.md" in _refused(diverse, tmp_path)
 
 
-@pytest.mark.parametrize("hidden", ["<!-- {} -->", "<details><summary>More</summary>\n\n{}</details>", "<?x {}?>"])
-def test_the_promise_is_not_hidden_by_html(diverse, tmp_path, hidden):
-    """In Markdown a comment or an element can hide the true promise below a sentence of the sender's."""
-    before, after = hidden.split("{}")
+HIDDEN = {
+    "comment": "Nobody learns anything.\n\n<!-- {} -->",
+    "folded": "Nobody learns anything.\n\n<details><summary>More</summary>\n\n{}</details>",
+    "instruction": "Nobody learns anything.\n\n<?x {}?>",
+    "code across paragraphs": "Nobody`s.\n\n<!--\n\n`\n\n{} -->",
+    "escaped code": "Nobody \\`s\n<!-- \\`\n\n{}",
+    "example": "Elsewhere, not here, one may read:\n```text\n{}```\n",
+    "example of tildes": "Elsewhere, not here, one may read:\n~~~\n{}~~~\n",
+    "formula": "```math\n\\phantom{{\n{}\n}}\n```\n",
+    "title of a link": "[a]: /b (\n{})",
+    "quoted": "> Others say, but we do not:\n>\n{}",
+    "indented": "- Others say:\n\n    {}",
+    "before": "**What we promise.** Nobody learns anything.\n\n{}",
+    "in the same line": "Nobody learns **What is not promised.** {}",
+    "carriage return": "x\r\r<!--\r\r{}",
+}
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+def test_the_promise_is_not_hidden(diverse, tmp_path, hidden):
+    """In Markdown a comment, an element or a frame can hide the true promise below a sentence of the sender's."""
     page = diverse.texts["README.md"]
-    start, end = page.index("**What is promised.**"), page.index("## What is in this folder")
-    diverse.texts |= pages(f"{page[:start]}Nobody learns anything.\n\n{before}{page[start:end]}## {after}{page[end:]}")
-    assert "HTML before the promise" in _refused(diverse, tmp_path)
+    start, end = page.index("**What is promised.**"), page.index("What is in this folder")
+    new = HIDDEN[hidden].format(page[start:end])
+    for number, lead in enumerate((page[:start], page[: start - 2] + " ", page[: start - 2] + "\n")):
+        diverse.texts |= pages(lead + new + page[end:])
+        assert "README.md" in _refused(diverse, _subfolder(tmp_path, number))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "<div style='position:fixed;inset:0;background:white'>Nobody learns anything.</div>",
+        "![](http://example.org/seen.png)",
+        "[all about it](javascript:alert)",
+        "[all about it]: http://example.org",
+        "![all][1]",
+        "\\`<b>\\`",
+        "```sql\nSELECT 1\n```  \n<b>\n```",
+        "\x1b[2J",
+        "\u202enothing",
+    ],
+)
+def test_a_page_fetches_and_covers_nothing(diverse, tmp_path, more):
+    """No element, picture or link after the promise either, nor signs that steer a terminal; in code they are text."""
+    page = diverse.texts["README.md"]
+    for number, place in enumerate((page.index("**What is promised.**") - 2, page.index("## How to ask"), len(page))):
+        diverse.texts |= pages(f"{page[:place]} {more}\n{page[place:]}")
+        assert "README.md" in _refused(diverse, _subfolder(tmp_path, number))
+    if more.isprintable():
+        diverse.texts |= pages(f"{page}\nIn code: `{more.replace('`', '')}`\n\n```sql\n{more}\n```\n")
+        verify_bundle(diverse.write(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "x' fills more than 1/9.\n\n<!--",
+        "x\n|a|\n|-|\nb|",
+        "x <b style='display:none'>",
+        "![](http://example.org/seen.png)",
+        "\u202ex",
+        "\x1b[8m",
+        "x\r\r<!--",
+        "x\n```\n<img src=y>\n```",
+        "weight [kg]",
+        "Salary\n(EUR)",
+        "Salary\r\n(EUR)",
+        "Salary\xa0(EUR)",
+        "a*b_c|d",
+    ],
+)
+@pytest.mark.parametrize("method", [hr.Anatomy(l=2), hr.KEAnonymity(k=2, e=1), hr.Noise(scale="0.1")])
+def test_names_hide_nothing(tmp_path, name, method):
+    """Whatever a column is called, the page of an honest bundle says the whole promise on one line, and verifies."""
+    table = {f"q{name}": [1, 2, 3, 4, 5, 6], name: [10, 20, 30, 40, 50, 60], f"w{name}": [1, 2, 1, 2, 1, 2]}
+    schema = hr.Schema(quasi=[f"q{name}"], sensitive=name, weight=f"w{name}")
+    method.publish(table, schema, seed=1).save(tmp_path / "out", allow_insecure=True)
+    verify_bundle(tmp_path / "out")
+    page = (tmp_path / "out" / "README.md").read_bytes().decode()
+    promise = page.split("**What is promised.** ")[1].split("\n\n**Against whom.** ")[0]
+    assert "\n" not in promise.replace("Salary\n(EUR)", "")
+    assert not re.search(r"(?<!\\)(<[!a-z]|!\[)|[\x1b\r\u202e]", promise)
 
 
 def test_names_that_look_like_html_are_no_html(tmp_path):

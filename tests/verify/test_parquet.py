@@ -416,7 +416,7 @@ def test_pages_that_are_refused(pages, reason):
 @pytest.mark.parametrize("number", [4, 6, 8, 9, 99])
 def test_pages_carry_no_metadata(kind, number):
     """Neither the header of a page nor what it says of its values has a field that we do not write."""
-    inside = [(1, I32, 2), (2, I32, 0), (3, I32, 0), *([(4, I32, 0), (5, STRUCT, [])] if kind == 0 else [])]
+    inside = [(1, I32, 2), (2, I32, 0), *([(3, I32, 3), (4, I32, 3), (5, STRUCT, [])] if kind == 0 else [])]
     for extra, told, fits in (([], [], True), ([(number, I32, 1)], [], False), ([], [(number + 2, I32, 1)], False)):
         fields = [(1, I32, kind), (2, I32, 8), (3, I32, 8), (7 if kind else 5, STRUCT, [*inside, *told]), *extra]
         header = sorted(fields, key=lambda field: field[0])
@@ -468,6 +468,67 @@ def test_no_part_of_a_footer_is_taken_for_what_it_is_not(monkeypatch):
                 read_parquet("x", forged, rows=2)
             tried += 1
     assert tried > 200
+
+
+SIGNED = (10, STRUCT, [(10, STRUCT, [(1, BYTE, 64), (2, TRUE, True)])])
+NAIVE = (10, STRUCT, [(8, STRUCT, [(1, FALSE, False), (2, STRUCT, [(2, STRUCT, [])])])])
+TENTHS = (10, STRUCT, [(5, STRUCT, [(1, I32, 2), (2, I32, 10)])])
+TYPED = {  # by column: its physical type, what is said of its type beside that, and what may be said instead
+    "whole": (2, [], [[(6, I32, 5), (7, I32, 2), (8, I32, 18), SIGNED], [(6, I32, 10), SIGNED], [SIGNED]]),
+    "number": (5, [], [[(7, I32, 2)], [(10, STRUCT, [(99, STRUCT, [])])]]),
+    "text": (6, [(6, I32, 0), (10, STRUCT, [(1, STRUCT, [])])], [[(6, I32, 19), (10, STRUCT, [(1, STRUCT, [])])]]),
+    "day": (1, [(6, I32, 6), (10, STRUCT, [(6, STRUCT, [])])], [[(6, I32, 17), (10, STRUCT, [(6, STRUCT, [])])]]),
+    "time": (2, [(6, I32, 10), NAIVE], [[(6, I32, 9), NAIVE]]),
+    "price": (
+        7,
+        [(6, I32, 5), (7, I32, 2), (8, I32, 10), TENTHS],
+        [[(6, I32, 5), (7, I32, scale), (8, I32, digits), TENTHS] for scale, digits in ((0, 10), (1, 10), (2, 9))],
+    ),
+}
+LIES = [(name, *TYPED[name][:2], lie) for name in TYPED for lie in TYPED[name][2]]
+
+
+@pytest.mark.parametrize(("name", "physical", "said", "lie"), LIES)
+def test_a_type_is_the_same_to_every_reader(name, physical, said, lie):
+    """A footer says twice of which type a column is; where the two differ, DuckDB reads 1.00 for Arrow's 100."""
+    values = {
+        "whole": pa.array([100, 250]),
+        "number": pa.array([1.5, 2.5]),
+        "text": pa.array(["1", "2"]),
+        "day": pa.array([1, 2], pa.int32()).cast(pa.date32()),
+        "time": pa.array([1, 2]).cast(pa.timestamp("us")),
+        "price": pa.array(["1.25", "2.50"]).cast(pa.decimal128(10, 2)),
+    }
+    table = pa.table({name: values[name]})
+    content = written(table)
+    assert read_parquet("x", content, rows=2).equals(table)
+    length = [(2, I32, 5)] if name == "price" else []
+    true, false = (
+        encode([(1, I32, physical), *length, (3, I32, 1), (4, TEXT, name.encode()), *more]) for more in (said, lie)
+    )
+    assert content.count(true) == 1
+    size = int.from_bytes(content[-8:-4], "little") + len(false) - len(true)
+    forged = content.replace(true, false)[:-8] + size.to_bytes(4, "little") + b"PAR1"
+    with pytest.raises(BundleError, match="not a readable"):
+        read_parquet("x", forged, rows=2)
+
+
+@pytest.mark.parametrize("digits", range(1, 39))
+def test_decimals_of_every_length_are_read(digits):
+    """Their bytes are as many as their digits need."""
+    table = pa.table({"a": pa.array([None, "5"]).cast(pa.decimal128(digits, 0))})
+    assert read_parquet("x", written(table), rows=2).equals(table)
+
+
+@pytest.mark.parametrize("coding", ["DELTA_BINARY_PACKED", "BYTE_STREAM_SPLIT", "PLAIN"])
+def test_codings(coding):
+    """Values are plain or coded by a dictionary: another coding costs a reader more than its page says."""
+    content = written(pa.table({"a": [1, 2]}), use_dictionary=False, column_encoding={"a": coding})
+    if coding == "PLAIN":
+        assert read_parquet("x", content, rows=2).num_rows == 2
+    else:
+        with pytest.raises(BundleError, match="not a readable"):
+            read_parquet("x", content, rows=2)
 
 
 @pytest.mark.parametrize(

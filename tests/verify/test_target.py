@@ -186,6 +186,31 @@ def test_groups_that_do_not_begin_with_zero_are_refused(first):
         with_column(release, "release", release.group_column, [first, *groups[1:]]).verify()
 
 
+@pytest.mark.parametrize("weights", [[1], [1, 0, 1]])
+def test_a_target_of_one_value_is_refused(weights):
+    """Trees of one possible value each publish everybody's value, and every group follows its target exactly."""
+    release = release_of()
+    parents = [None] if len(weights) == 1 else [2, 2, None]
+    ends = pa.array([30, 40, 30][: len(weights)], pa.int64())
+    nodes = pa.array(range(len(weights)), pa.int32())
+    target = release.tables["target"].schema.empty_table().to_pydict() | {
+        "target": [0] * len(weights),
+        "node": nodes,
+        "parent": parents,
+        "low": ends,
+        "high": pa.array([30, 40, 40][: len(weights)], pa.int64()),
+        "label": ["30", "40", "*"][: len(weights)],
+        "weight": weights,
+    }
+    forged = replace(
+        release, tables={**release.tables, "target": pa.table(target, schema=release.tables["target"].schema)}
+    )
+    for name, value in (("pay_low", 30), ("pay_high", 30), ("pay_node", 0)):
+        forged = with_column(forged, "release", name, [value] * 7)
+    with pytest.raises(hr.BrokenPromise, match="one possible value"):
+        hr.verify.promise.verify(forged)
+
+
 @pytest.mark.parametrize("leaf", [0, 1])
 def test_a_value_of_a_tree_is_one_value(leaf):
     """One leaf of two is a range, and its root has the ends of both."""

@@ -21,13 +21,13 @@ from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.release.bundle import refuse_seeded
 from hedgerow.release.folder import write_folder
 from hedgerow.release.forms.example import Example, name_r, name_sql
-from hedgerow.release.readme import EXAMPLE
+from hedgerow.release.readme import EXAMPLE, has_own_names, in_code
 from hedgerow.verify.graph import HUBS, SIDES, PublishedGraph, open_held, verify_graph, verify_graph_bundle
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.manifest import GRAPH_FORMAT, GraphCounts, GraphManifest, encode
 from hedgerow.verify.page import pages
 from hedgerow.verify.values import FileEntry
-from hedgerow.verify.words import page_words
+from hedgerow.verify.words import page_fault, page_words
 
 __all__ = ["read", "read_held", "verify_graph", "verify_graph_bundle", "write"]
 
@@ -90,7 +90,7 @@ groups, {edges:,} links. The links are published exactly, but between numbered n
 group is which entity of that group is withheld.
 
 {words}What is in this folder
-- `left.parquet`, `right.parquet`: the entities as they were, each with its group (`{left_column}`, `{right_column}`)
+- `left.parquet`, `right.parquet`: the entities as they were, each with its group ({left_column}, {right_column})
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
 - `edges.parquet`: pairs of node numbers{edge_columns}{hubs}
 - `manifest.json`: method, parameters, guarantee, counts, checksums
@@ -120,7 +120,11 @@ wider than the sums of these.
 
 def readme(release: GroupedGraph) -> str:
     """Write the page for a release."""
-    shown = example(release)
+    page = _with_example(release, example(release))
+    return _with_example(release, None) if page_fault(page, release.guarantee) else page
+
+
+def _with_example(release: GroupedGraph, shown: Example | None) -> str:
     question = "SELECT avg(degree) FROM left" if shown is None else shown.question
     page = _PAGE.format(
         left=release.tables["left"].num_rows,
@@ -131,8 +135,8 @@ def readme(release: GroupedGraph) -> str:
         words=page_words(release.guarantee),
         edge_columns=_edge_words(release),
         hubs=_hub_words(release),
-        left_column=release.group_columns[0],
-        right_column=release.group_columns[1],
+        left_column=in_code(release.group_columns[0]),
+        right_column=in_code(release.group_columns[1]),
         question=shlex.quote(question),
     )
     return page + (_EXAMPLE.format(**asdict(shown)) if shown is not None else "")
@@ -143,7 +147,7 @@ def example(release: GroupedGraph) -> Example | None:
     for number, side in enumerate(SIDES):
         entities, group = release.tables[side], release.group_columns[number]
         names = [name for name in entities.column_names if name not in (group, release.keys[number])]
-        if names:
+        if names and has_own_names(entities.column_names):
             return _links(side, min(names, key=lambda name: pc.count_distinct(entities.column(name)).as_py()), group)
     return None
 
@@ -195,7 +199,7 @@ read_parquet("{side}_nodes.parquet") |> rename(g = group) |> left_join(links, by
 def _edge_words(release: GroupedGraph) -> str:
     if "edge_k" not in release.guarantee.parameters:
         return ""
-    names = ", ".join(f"`{name}`" for name in release.edge_columns)
+    names = ", ".join(map(in_code, release.edge_columns))
     return f", a row for each link{', with ' + names if names else ''}; a pair may occur several times"
 
 

@@ -92,6 +92,8 @@ class Ledger:
     def open(cls, path: str | os.PathLike[str]) -> Ledger:
         """Read a ledger, or begin one where there is no file yet; nothing is written before the first release."""
         place = as_path(path)
+        if place.is_symlink():  # replacing a link would leave the ledger behind it as it was
+            place = place.resolve()
         require_outside_bundles(place)  # the recipient of the bundle would get the secret key
         return cls(place, read_contents(place))
 
@@ -331,6 +333,8 @@ class PendingEntry:
         with lock(path):
             ledger = self._current()
             ledger.check(self.hashes, again=self.again, series=self.series)
+            if not path.exists():  # so that hashes without a ledger are those of one that was lost
+                write_contents(path, ledger.contents)
             marks = tuple(
                 write_hashes(path, names, self.hashes.sorted_rows(names, ledger.key)) for names in self.columns
             )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -78,6 +79,7 @@ MEMORY = "series-"
 """How the names of files begin that later releases need, whatever becomes of single entries."""
 
 _FORMAT = "hedgerow-ledger/1"
+_KEY_BYTES = 32
 
 
 class Contents(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -93,12 +95,24 @@ def read_contents(path: Path) -> Contents:
     try:
         contents = msgspec.json.decode(path.read_bytes(), type=Contents)
     except FileNotFoundError:
-        return Contents(token(32))
+        _require_new(path)
+        return Contents(token(_KEY_BYTES))
     except (msgspec.DecodeError, OSError, ValueError, RecursionError):  # ValueError: no file has such a name
         raise BundleError(f"'{path.name}' is not a ledger that can be read; nothing is published without it.") from None
     if contents.format != _FORMAT:
         raise BundleError(f"'{path.name}' has a format that this version does not read; it reads {_FORMAT!r}.")
+    if not re.fullmatch(f"[0-9a-f]{{{2 * _KEY_BYTES}}}", contents.key):  # another key recognizes nobody
+        raise BundleError(f"The key of the ledger '{path.name}' is damaged; restore the file from a copy.")
     return contents
+
+
+def _require_new(path: Path) -> None:
+    """Raise where there are hashes and no ledger: a new key would recognize nobody, and the hashes would be swept."""
+    if any(folder_of(path).glob("*")):
+        raise BundleError(
+            f"The ledger '{path.name}' is missing, and the hashes of what was published under it are there; restore "
+            f"it from a copy, or remove the folder '{folder_of(path).name}' if no release ever left."
+        )
 
 
 def write_contents(path: Path, contents: Contents) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 
 import pyarrow as pa
 
 from hedgerow.arrays import is_numeric
+from hedgerow.errors import printable
+from hedgerow.release.forms.example import Example
 from hedgerow.release.release import Release
 from hedgerow.verify.names import tables_with
 from hedgerow.verify.parts import PARTED
-from hedgerow.verify.words import page_words
+from hedgerow.verify.words import page_fault, page_words
 
 _PAGE = """\
 # A protected table
@@ -84,11 +86,28 @@ def readme(release: Release, helpers: Mapping[str, pa.Table], *, parts: int = 0,
     """Write the page for a release and its help table; in so many parts, of which `helpers` is one's."""
     if parts:
         return _in_parts(readme(release, helpers), release, parts, help)
+    example = example_of(release, [name for table in helpers.values() for name in table.column_names])
+    page = _with_example(release, helpers, example)
+    # Names and values of the example stand in blocks of code, which a hostile one could end.
+    return _with_example(release, helpers, None) if page_fault(page, release.guarantee) else page
+
+
+def example_of(release: Release, help_columns: Collection[str]) -> Example | None:
+    """A question to a release for other programs; None where a form has none, or a database would mix up columns."""
+    return release.form.example(release, help_columns) if has_own_names(release.columns.all) else None
+
+
+def has_own_names(names: Sequence[str]) -> bool:
+    """Tell whether names differ in more than case: of two that do not, databases read the first for both."""
+    return len({name.lower() for name in names}) == len(names)
+
+
+def _with_example(release: Release, helpers: Mapping[str, pa.Table], example: Example | None) -> str:
     return _PAGE.format(
         done=what_was_done(release),
         words=page_words(release.guarantee),
         files="\n".join(f"- `{file}`: {line}" for file, line in _files(release, helpers).items()) + "\n",
-        ask=_ask(release, helpers),
+        ask=_ask(release, example),
     )
 
 
@@ -111,10 +130,9 @@ def what_was_done(release: Release) -> str:
     return (release.form.done + _ROWS).format(**_words(release))
 
 
-def _ask(release: Release, helpers: Mapping[str, pa.Table]) -> str:
+def _ask(release: Release, example: Example | None) -> str:
     """Say how to ask: with hedgerow, and with SQL, pandas and R."""
     warning = (_ESTIMATED if release.form.is_altered else _BOUNDED).format(**_words(release))
-    example = release.form.example(release, [name for table in helpers.values() for name in table.column_names])
     question = "SELECT count(*) AS total FROM release" if example is None else example.question
     asked = _ASK.format(warning=warning, question=shlex.quote(question)) + _weighting(release)
     return asked + (EXAMPLE.format(**asdict(example)) if example is not None else "")
@@ -131,11 +149,11 @@ def _weighting(release: Release) -> str:
         for table in tables_with(release.tables, name)
     }
     numbers = [name for name, kind in kinds.items() if is_numeric(kind)]
-    average = [f'a weighted average is\n`sum("{name}" * "{weight}") / sum("{weight}")`, ' for name in numbers[:1]]
-    return (
-        f"\nA row stands for as many people as its `{weight}` says: {''.join(average)}"
-        f'the number of people is `sum("{weight}")`.\n'
-    )
+    total = f'sum("{weight}")'
+    formulas = [f'sum("{name}" * "{weight}") / {total}' for name in numbers[:1]]
+    average = [f"a weighted average is\n{in_code(formula)}, " for formula in formulas]
+    people = f"the number of people is {in_code(total)}.\n"
+    return f"\nA row stands for as many people as its {in_code(str(weight))} says: {''.join(average)}{people}"
 
 
 def _files(release: Release, helpers: Mapping[str, pa.Table]) -> dict[str, str]:
@@ -158,5 +176,9 @@ def _words(release: Release) -> dict[str, str | int]:
 
 
 def _list_text(names: tuple[str, ...]) -> str:
-    """Names between backticks, so that they are no Markdown; a backtick of their own would end that."""
-    return ", ".join("`" + name.replace("`", "'") + "`" for name in names)
+    return ", ".join(map(in_code, names))
+
+
+def in_code(text: str) -> str:
+    """A text between backticks, so that names in it are no Markdown; a backtick or a line end would end that."""
+    return "`" + printable(text).replace("`", "'") + "`"

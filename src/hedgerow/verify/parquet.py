@@ -130,7 +130,15 @@ _EIGHT = (pa.int64(), pa.float64(), pa.timestamp("us"))
 _PHYSICAL = (0, 1, 2, 5, 6, 7)  # truth values, 32 and 64 bits, doubles, texts, bytes of fixed length
 _CODECS = (0, 1, 6)  # none, snappy, zstd
 _DATA, _DICTIONARY = 0, 2
+_CODINGS, _LEVELS = (0, 2, 3, 8), 3  # plain, dictionaries, runs; gaps as runs
 _TEXT = 6
+_TYPED = (2, 6, 7, 8, 10)
+_NAMED: dict[pa.DataType, tuple[Struct, ...]] = {
+    pa.string(): ({6: 0, 10: {1: {}}},),
+    pa.date32(): ({6: 6, 10: {6: {}}},),
+    pa.timestamp("us"): tuple({**old, 10: {8: {1: False, 2: {2: {}}}}} for old in ({6: 10}, {})),
+}
+"""What our writer says of a type beside its physical one: twice, for older and for newer readers."""
 
 
 def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int | None = None) -> pa.Table:
@@ -161,6 +169,7 @@ def _read(name: str, content: bytes, rows: int | None, limit: int) -> pa.Table:
             raise AnnouncesTooMuch(name, limit)
         table = _decode(name, content, [column[4].decode() for column in footer[2][1:] if column[1] == _TEXT], limit)
         for column, place in zip(footer[2][1:], range(table.num_columns), strict=True):
+            _require(_says_once(column, table.schema.field(place).type), "a column is of another type to other readers")
             check_statistics(table.column(place), column[1], described[place])
         return table
     except MemoryError:
@@ -177,6 +186,19 @@ class AnnouncesTooMuch(BundleError):
             f"{name} announces more than {limit:,} bytes once it is decoded, so it is not read; allow more if you "
             "trust its sender (--max-bytes)."
         )
+
+
+def _says_once(column: Struct, kind: pa.DataType) -> bool:
+    """Tell whether all that a footer says of a column's type says the one that Arrow read.
+
+    It says it twice, and which of the two counts differs from reader to reader: 100 to one is 1.00 to another.
+    """
+    said = {field: value for field, value in column.items() if field in _TYPED}
+    if not pa.types.is_decimal128(kind):
+        return said in _NAMED.get(kind, ({},))
+    length = (10**kind.precision - 1).bit_length() // 8 + 1
+    ends = {7: kind.scale, 8: kind.precision}
+    return said == {2: length, 6: 5, **ends, 10: {5: {1: kind.scale, 2: kind.precision}}}
 
 
 def _width(kind: pa.DataType) -> int:
@@ -264,7 +286,9 @@ def _checked_pages(content: bytes, footer: Struct) -> tuple[list[int], list[list
                 inside = header[5 if kind == _DATA else 7]
                 _require(len(header) == 4 and set(inside) <= {*range(1, 6)}, "a page carries metadata")
                 _require(inside[1] >= 0, "a page has fewer than no values")
+                _require(inside.get(2, 0) in _CODINGS, "a coding that we do not use")
                 if kind == _DATA:
+                    _require(inside.get(3, _LEVELS) == inside.get(4, _LEVELS) == _LEVELS, "gaps in another coding")
                     found.append(Described(row + values, inside[1], inside.get(5, {}), inside.get(2)))
                     values += inside[1]
                 else:  # which has as many entries as it has bytes at most, whatever it says

@@ -207,6 +207,8 @@ def check_target(release: PublishedRelease) -> str:
     if is_end(release) and values - rows != int(parameters["fakes"]):
         raise BrokenPromise("The number of fake values is not the one that the release declares.")
     counts, trees = counts_of(release), trees_of(release)
+    if (_choices(trees)[trees.parents < 0] < 2).any():
+        raise BrokenPromise("A tree of the table 'target' has one possible value, which hides nothing.")
     shift = Fraction(parameters["shift"])
     check_ratios(counts, trees, _tops(counts, trees, release.groups), shift)
     if shift:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from hedgerow.errors import BrokenPromise
+from hedgerow.errors import BrokenPromise, printable
 from hedgerow.verify.made import TOGETHER
 from hedgerow.verify.minimality import MEASURED, minimality
 from hedgerow.verify.page import page
@@ -26,6 +26,7 @@ __all__ = [
     "Words",
     "check_pages",
     "check_words",
+    "page_fault",
     "page_words",
     "word",
 ]
@@ -132,22 +133,66 @@ _PAGE = """\
 
 def page_words(guarantee: Guarantee) -> str:
     """The part of a bundle's README.md that says what is promised, up to the next heading."""
-    missing = "\n".join(f"- {sentence}" for sentence in guarantee.not_promised)
-    return _PAGE.format(promise=guarantee.promise, adversary=guarantee.adversary, not_promised=missing)
+    missing = "\n".join(f"- {_plain(sentence)}" for sentence in guarantee.not_promised)
+    return _PAGE.format(promise=_plain(guarantee.promise), adversary=_plain(guarantee.adversary), not_promised=missing)
 
 
-_CODE = re.compile(r"`[^`]*`")
-_HTML = re.compile(r"<[!?/a-zA-Z]")
-"""What begins a comment or an element in Markdown; between backticks it is text."""
+_LIVE = re.compile(r"<[!?/a-zA-Z]|!\[|\]\s*[(\[:]")
+"""What begins a comment, an element, a picture or a link in Markdown."""
+_STEERS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Signs that steer a terminal, end a line, or turn the direction of what follows."""
+_BLOCK = re.compile(r"\n(?![\w(])")
+"""A line that may be more than the next line of a paragraph: empty, a fence, a table."""
+_BOLD = re.compile(r"\*\*|__")
+
+
+def _plain(sentence: str) -> str:
+    """A sentence as a line of Markdown in which names are text; nearly always as it is."""
+    if not any(sign.search(sentence) for sign in (_LIVE, _STEERS, _BLOCK)):
+        return sentence
+    return re.sub(r"[!\[\]()<>`*_|\\]", r"\\\g<0>", printable(sentence))
+
+
+_OPENING = re.compile(r"# A protected (table|graph)\n\n\*\*What was done\.\*\*( [^\n]+(\n[^\n]+)*)\n\n")
+_FENCE, _FENCE_END = re.compile(r"```\w+"), re.compile(r" {0,3}```+[ \t]*")
+_CODE = re.compile(r"\\.|`[^`\n]*`")
+
+
+def page_fault(text: str, guarantee: Guarantee) -> str:
+    """What is wrong with README.md: it begins with what was done, then what is promised, once and for all to see.
+
+    What stands before the promise could present it as an example or hide it, so that there is one paragraph, of text
+    and names between backticks alone. Nowhere is there what a reader's program would fetch, run, or lay over the page.
+    """
+    words = page_words(guarantee)
+    if text.count(words) != 1 or text.count("**What is promised.**") != 1:
+        return "README.md does not promise what the manifest does, and nothing else."
+    before, after = text.split(words)
+    opening = _OPENING.fullmatch(before)
+    if opening is None or any(sign.search(_CODE.sub("x", opening[2])) for sign in (_BLOCK, _BOLD)):
+        return "README.md does not begin with a paragraph that says what was done, and then what is promised."
+    shown = (opening[2], _without_fences(after))
+    if _STEERS.search(text) or any(_LIVE.search(_CODE.sub("x", part)) for part in shown):
+        return "README.md has HTML, pictures, links or signs that steer a terminal, which could hide the promise."
+    return ""
+
+
+def _without_fences(text: str) -> str:
+    """A text without its blocks of code; one that does not end goes on to the end, as readers of Markdown have it."""
+    found, is_inside = [], False
+    for line in text.split("\n"):
+        ends = bool((_FENCE_END if is_inside else _FENCE).fullmatch(line))
+        if not is_inside and not ends:
+            found.append(line)
+        is_inside ^= ends
+    return "\n".join(found)
 
 
 def check_pages(pages: Mapping[str, str], guarantee: Guarantee) -> None:
     """Raise BrokenPromise unless README.md promises what the manifest does, once, and index.html says the same."""
-    text, words = pages.get("README.md", ""), page_words(guarantee)
-    if pages and (text.count(words) != 1 or text.count("**What is promised.**") != 1):
-        raise BrokenPromise("README.md does not promise what the manifest does, and nothing else.")
-    if _HTML.search(_CODE.sub("", text.split(words, 1)[0])):
-        raise BrokenPromise("README.md has HTML before the promise, which could hide it.")
+    text = pages.get("README.md", "")
+    if pages and (fault := page_fault(text, guarantee)):
+        raise BrokenPromise(fault)
     if "index.html" in pages and pages["index.html"] != page(text):
         raise BrokenPromise("index.html is not README.md as a page for a browser.")
 
