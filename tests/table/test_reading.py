@@ -275,13 +275,28 @@ def test_codes_keep_their_signs_where_signs_of_numbers_are_declared(tmp_path):
     assert read == {"code": ["001.234", "1.234"], "long": ["20.123.456.789.012.345.678", "1.234"], "pay": [1234.5, 7.0]}
 
 
-def test_points_that_may_separate_thousands_are_pointed_out(tmp_path):
-    """1.234 in a file cut by semicolons is one or a thousand: it is read as written, and the owner is told."""
-    said = hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n567;2\n")).reading["decimal"]
-    assert "'pay'" in said
-    assert "--thousands" in said
-    assert hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n0.567;2\n")).reading["decimal"] == "."
-    assert hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n567;2\n"), decimal=".").reading["decimal"] == "."
+@pytest.mark.parametrize("text", ["pay;n\n1{}234;1\n567;2\n", "n\tpay\n1\t1{}234\n2\t0\n"])
+@pytest.mark.parametrize(("sign", "other"), [".,", ",."])
+def test_signs_that_may_separate_thousands_are_refused(tmp_path, text, sign, other):
+    """1.234 beside 567 and 0 is a bit more than one, or than a thousand: nobody but the owner knows."""
+    file = _write(tmp_path, text.format(sign))
+    with pytest.raises(hr.InputError, match=f"'pay' has exactly three digits behind each '{sign}'") as caught:
+        hr.read_table(file)
+    assert f"decimal = '{sign}', or decimal = '{other}' with thousands = '{sign}'" in str(caught.value)
+    assert _columns(hr.read_table(file, decimal=sign))["pay"][0] == 1.234
+    assert _columns(hr.read_table(file, decimal=other, thousands=sign))["pay"][0] == 1234
+    assert _columns(hr.read_table(file, types={"pay": "text"}))["pay"][0] == f"1{sign}234"
+    assert _columns(hr.read_table(file, thousands=" "))["pay"][0] == 1.234
+
+
+def test_another_column_says_which_sign_stands_before_decimals(tmp_path):
+    """Where 2,5 is a number 1.234 is none until its sign is declared; where 2.5 is one, so is 1.234."""
+    for text, read in (("1.234;2,5", "1.234"), ("1.234;2.5", 1.234), ("1,234;2,5", 1.234), ("1.234;0.567", 1.234)):
+        assert _columns(hr.read_table(_write(tmp_path, f"pay;n\n{text}\n")))["pay"] == [read]
+    with pytest.raises(hr.InputError, match="'pay' has exactly three digits"):
+        hr.read_table(_write(tmp_path, "pay;n;m\n1.234;2,5;2.5\n"))
+    codes = _write(tmp_path, "pay;n\n1,5;1\n-;2\n")
+    assert _columns(hr.read_table(codes, missing_codes=["-"]))["pay"] == [1.5, None]
 
 
 @pytest.mark.parametrize("order", ["le", "be"])

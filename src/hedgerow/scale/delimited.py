@@ -22,7 +22,7 @@ from hedgerow.table.dialect import Dialect, find_dialect, to_utf8
 from hedgerow.table.options import ReadOptions, require_columns
 from hedgerow.table.read import READERS
 from hedgerow.table.sources import is_database
-from hedgerow.table.typed import MISSING, has_decimals, type_declared
+from hedgerow.table.typed import MISSING, DecimalSign, type_declared
 
 __all__ = ["CsvSource", "delimited_files"]
 
@@ -54,8 +54,7 @@ class CsvSource(DuckSource):
             f"encoding = '{'latin-1' if self._encoding else 'utf-8'}', "
             f"delim = {quote_text(first.delimiter)}, quote = {quote}, escape = {quote}, columns = {{{columns}}})",
         )
-        self._signs = {"."} if first.delimiter == "," else set[str]()
-        """Signs that stand before decimals in the columns that were counted."""
+        self._sign = DecimalSign(first.delimiter, asked)
 
     def distinct(self, column: str, most: int) -> Distinct | None:
         """The distinct texts of a column: a type is decided on all of them, and more than `most` are refused."""
@@ -65,19 +64,21 @@ class CsvSource(DuckSource):
                 f"'{column}' has more than {most:,} different texts, too many to find out its type; convert the "
                 "file to Parquet."
             )
-        self._signs |= {sign for sign in ",." if has_decimals(_trim(found[0]), sign)}
+        self._sign.look_at(column, self._texts(found[0]))
         return found
 
     def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """The type that a column of text has in memory."""
         if self._encoding:
             values = pa.array([text if text is None else _decode(text, self._encoding) for text in values.to_pylist()])
-        texts = _trim(values)
-        if self._asked.missing_codes:
-            texts = pc.if_else(pc.is_in(texts, pa.array(list(self._asked.missing_codes))), None, texts)
-        sign = "," if self._signs == {","} else "."
-        typed = type_declared(texts, column, replace(self._asked, decimal=self._asked.decimal or sign))
+        texts = self._texts(values)
+        typed = type_declared(texts, column, replace(self._asked, decimal=self._sign.sign()))
         return values if typed.type == pa.string() and texts.null_count == values.null_count else typed
+
+    def _texts(self, values: pa.Array) -> pa.Array:
+        """Trimmed texts, without those that mean missing."""
+        texts, codes = _trim(values), list(self._asked.missing_codes)
+        return pc.if_else(pc.is_in(texts, pa.array(codes)), None, texts) if codes else texts
 
 
 def _trim(values: pa.Array) -> pa.Array:

@@ -95,11 +95,51 @@ def has_decimals(texts: pa.Array, sign: str) -> bool:
     return _all_match(texts, pattern) and bool(pc.any(pc.match_substring(texts, sign)).as_py())
 
 
-def may_have_thousands(texts: pa.Array) -> bool:
-    """Tell whether all distinct texts are numbers, some with a point, that has three digits behind it every time."""
-    pattern = r"-?[1-9]\d{0,2}(?:\.\d{3})?"
-    some = texts.null_count < len(texts)
-    return some and _all_match(texts, pattern) and bool(pc.any(pc.match_substring(texts, ".")).as_py())
+def _may_have_thousands(texts: pa.Array, sign: str) -> bool:
+    """Tell whether the distinct texts, numbers with this sign, have three digits behind it every time."""
+    return _all_match(texts, rf"-?(?:0|[1-9]\d{{0,2}}(?:{re.escape(sign)}\d{{3}})?)")
+
+
+class DecimalSign:
+    """The decimal sign of a delimited file, decided on the distinct texts of all its columns, or as declared.
+
+    A comma, if it is not the delimiter, some column has decimals behind commas, and none behind points. 1.234 and
+    1,234 do not say whether their sign stands before decimals or between thousands, so they decide nothing; where no
+    other column does, they are refused.
+    """
+
+    def __init__(self, delimiter: str, asked: ReadOptions) -> None:
+        self._asked, self._signs = asked, () if delimiter == "," else (".", ",")
+        self._sure = set[str]()
+        self._open = dict[str, str]()
+
+    def look_at(self, name: str, texts: pa.Array) -> None:
+        """Take a column's texts, without those that mean missing, into account."""
+        if self._asked.types.get(name) == "text":
+            return
+        for sign in self._signs:
+            if has_decimals(texts, sign):
+                if not self._asked.thousands and _may_have_thousands(texts, sign):
+                    self._open.setdefault(sign, name)
+                else:
+                    self._sure.add(sign)
+
+    def sign(self) -> str:
+        """The sign; a column whose numbers would be a thousandth or a thousandfold of what is meant is refused."""
+        if self._asked.decimal:
+            return self._asked.decimal
+        if not self._signs or self._asked.thousands == ",":
+            return "."
+        sign = "," if self._sure == {","} else "."
+        if self._sure != {sign} and (undecided := {"."} & self._open.keys() if self._sure else self._open.keys()):
+            seen = min(undecided)
+            other = "," if seen == "." else "."
+            raise InputError(
+                f"Column '{self._open[seen]}' has exactly three digits behind each '{seen}', which may stand before "
+                f"decimals or between thousands: declare decimal = '{seen}', or decimal = '{other}' with "
+                f"thousands = '{seen}'."
+            )
+        return sign
 
 
 def _with_points(texts: pa.Array, decimal: str, thousands: str) -> pa.Array | None:
