@@ -2,6 +2,7 @@
 
 import gzip
 import os
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -322,6 +323,32 @@ def test_a_type_that_does_not_fit_says_how_it_is_written(tmp_path, kind, hint):
     """Whoever has dates of another notation learns which one is read."""
     with pytest.raises(hr.InputError, match=hint):
         hr.read_table(_write(tmp_path, "d,n\n31.01.2020,1\n28.02.2021,2\n"), types={"d": kind})
+
+
+@pytest.mark.parametrize(("values", "read"), [
+    (("01234", "56789"), ["01234", "56789"]),
+    (("1234", "56789"), [1234, 56789]),
+    (("2020-01-01", "x%2Fy"), ["2020-01-01", "x/y"]),
+    (("7", "__HIVE_DEFAULT_PARTITION__"), [7, None]),
+])  # fmt: skip
+def test_names_of_folders_are_typed_like_cells(tmp_path, values, read):
+    """A zip code that names a folder keeps its zeros, as it does in a delimited file."""
+    for value in values:
+        (tmp_path / "t" / f"zip={value}").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [1]}), tmp_path / "t" / f"zip={value}" / "part.parquet")
+    assert set(_columns(hr.read_table(tmp_path / "t"))["zip"]) == set(read)
+
+
+def test_folders_that_name_other_columns_are_refused(tmp_path):
+    """Rows of one folder would have no zip, and those of the other no town; or two values of one column."""
+    folder = tmp_path / "table"
+    for other, message in (("town=1", "name different columns"), (".", "different depths"), ("a=1", "hold as well")):
+        shutil.rmtree(folder, ignore_errors=True)
+        for name in {"zip=1" if other != "a=1" else other, other}:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"a": [1]}), folder / name / "part.parquet")
+        with pytest.raises(hr.InputError, match=message):
+            hr.read_table(folder)
 
 
 QUOTES = {

@@ -68,8 +68,8 @@ def _open_parquet(connection: Any, path: Path) -> DuckSource:
     return DuckSource(connection, f"read_parquet({files}, {hive})", pa.schema([found.schema.field(n) for n in places]))
 
 
-_KEY_TYPES = {pa.int32(): "INTEGER", pa.int64(): "BIGINT"}
-"""Types that Arrow finds in the names of folders, where they are no texts."""
+_KEY_TYPES = {pa.int64(): "BIGINT"}
+"""Types of what the names of folders say, where they are no texts."""
 _PARQUET = [ending for ending, reader in READERS.items() if reader.startswith("parquet.")]
 
 
