@@ -1,5 +1,6 @@
 """Files as they come: declared or found out, compressed, in folders and databases; wrong declarations are refused."""
 
+import datetime as dt
 import gzip
 import os
 import shutil
@@ -349,6 +350,38 @@ def test_folders_that_name_other_columns_are_refused(tmp_path):
             pq.write_table(pa.table({"a": [1]}), folder / name / "part.parquet")
         with pytest.raises(hr.InputError, match=message):
             hr.read_table(folder)
+
+
+DAY, NOON = dt.datetime(2020, 1, 2), dt.datetime(2020, 1, 2, 12)
+DECLARED = {
+    "hexadecimal": (["0x1F", "7"], "whole", None),
+    "a number of text": (["1e3", "7"], "number", [1000.0, 7.0]),
+    "zeros in front": (["007", "8"], "whole", None),
+    "truth of text": (["1", "0"], "truth", None),
+    "truth of a number": ([7, 0], "truth", None),
+    "a time of a number": ([7, 0], "time", None),
+    "a number of a time": ([DAY, NOON], "whole", None),
+    "a day of times": ([DAY, NOON], "date", None),
+    "a day of midnights": ([DAY, None], "date", [DAY.date(), None]),
+    "a time of a day": ([DAY.date()], "time", [DAY]),
+    "a part of a number": ([1.5, 2.0], "whole", None),
+    "a whole float": ([1.0, None], "whole", [1, None]),
+    "beyond 2^53": ([2**60 + 1], "number", None),
+    "text of anything": ([True, None], "text", ["true", None]),
+    "a number of truth": ([True], "number", None),
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_declared_type_keeps_what_the_cells_of_a_typed_file_say(tmp_path, name):
+    """Arrow's casts read 0x1F as 31 and 7 as true, and make 1970 of whole numbers."""
+    cells, kind, read = DECLARED[name]
+    pq.write_table(pa.table({"a": cells, "b": list(range(len(cells)))}), tmp_path / "t.parquet")
+    if read is None:
+        with pytest.raises(hr.InputError, match=f"Column 'a' cannot be read as {kind}"):
+            hr.read_table(tmp_path / "t.parquet", types={"a": kind})
+    else:
+        assert _columns(hr.read_table(tmp_path / "t.parquet", types={"a": kind}))["a"] == read
 
 
 QUOTES = {

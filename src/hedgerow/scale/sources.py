@@ -20,9 +20,10 @@ from hedgerow.scale.duck_source import open_duckdb
 from hedgerow.scale.engine import Distinct
 from hedgerow.scale.passes import PassSource
 from hedgerow.scale.server import open_server
-from hedgerow.table.options import ReadOptions, as_declared, read_options, require_columns, without_codes
+from hedgerow.table.options import ReadOptions, read_options, require_columns, without_codes
 from hedgerow.table.read import OPTIONS, require_known
 from hedgerow.table.sources import POSTGRES
+from hedgerow.table.typed import as_declared
 
 __all__ = ["PassSource", "open_source"]
 

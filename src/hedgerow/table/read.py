@@ -12,8 +12,9 @@ from typing import Any
 
 from hedgerow.errors import InputError, ParameterError, within_limits
 from hedgerow.table.checks import existing_file
-from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
+from hedgerow.table.options import ReadOptions, read_options, without_codes
 from hedgerow.table.table import Table
+from hedgerow.table.typed import as_declared
 
 
 @within_limits

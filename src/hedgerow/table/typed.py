@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import is_numeric, one_array
 from hedgerow.errors import InputError
 from hedgerow.table.checks import attempt
-from hedgerow.table.options import TYPES, ReadOptions
+from hedgerow.table.options import TYPES, ReadOptions, require_columns
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?")
 """Cells that stand for a missing value."""
@@ -80,6 +82,48 @@ _WRITTEN = {
     "number": _SIGNS,
 }
 """How cells of a type are written, for those whose are not."""
+
+
+def as_declared(arrow: pa.Table, types: Mapping[str, str]) -> pa.Table:
+    """The table with columns of declared types, or a refusal that names the column.
+
+    Texts are read as the cells of a delimited file are. Other values keep what they say: any of them as text, whole
+    numbers as numbers and back, days as times and back. Arrow alone would make a truth value of 7, a time of 1970 of a
+    whole number, and drop the time of a day.
+    """
+    require_columns(arrow.column_names, types)
+    for name, kind in types.items():
+        column = arrow.column(name)
+        if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and kind != "text":
+            texts = one_array(column).cast(pa.string()).dictionary_encode()
+            column = type_declared(texts.dictionary, name, ReadOptions(types={name: kind})).take(texts.indices)
+        else:
+            column = _retyped(column, name, kind)
+        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
+    return arrow
+
+
+def _retyped(column: pa.ChunkedArray, name: str, kind: str) -> pa.ChunkedArray:
+    wanted = TYPES[kind]
+    fitting = any(test(column.type) and wanted in others for test, others in _KEEPING)
+    if wanted == pa.string() or column.type in (wanted, pa.null()) or fitting:
+        with suppress(pa.ArrowInvalid):
+            cast = column.cast(wanted)
+            if wanted != pa.date32() or cast.cast(column.type).equals(column):
+                return cast
+    spoken = _SPOKEN.get(column.type, "number" if is_numeric(column.type) else "another type")
+    raise InputError(
+        f"Column '{name}' cannot be read as {kind}: it holds {spoken}, some of which would become something else. "
+        "Correct its cells, list them as missing codes, or declare another type."
+    )
+
+
+_KEEPING: tuple[tuple[Callable[[pa.DataType], bool], set[pa.DataType]], ...] = (
+    (is_numeric, {pa.int64(), pa.float64()}),
+    (pa.types.is_date, {pa.timestamp("us")}),
+    (pa.types.is_timestamp, {pa.date32()}),
+)
+"""Which types say the same as others, where a cast loses nothing."""
 
 
 def is_number_text(text: str) -> bool:
