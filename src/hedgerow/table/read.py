@@ -76,7 +76,7 @@ READERS = {
 
 OPTIONS = {
     "csv": ("a delimited text", {"header", "delimiter", "decimal", "thousands", "encoding", "quote"}),
-    "excel": ("a workbook", {"sheet", "missing_codes"}),
+    "excel": ("a workbook", {"sheet", "missing_codes", "types"}),
     "statistics": ("a file of a statistics package", {"labels", "missing_codes"}),
     "parquet": ("a Parquet file", set[str]()),
 }
