@@ -14,10 +14,8 @@ from hedgerow.methods import METHODS
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
-__all__ = [
-    *("HELP", "METHODS", "SWITCHES", "Parameter"),
-    *("help_text", "method", "method_class", "parameters_of", "read_parameters"),
-]
+__all__ = ["HELP", "METHODS", "SWITCHES", "Parameter", "help_text", "method", "method_class"]
+__all__ += ["parameters_of", "read_parameters"]
 
 HELP: dict[str, str | dict[str, str]] = {
     "k": {
