@@ -284,7 +284,7 @@ def test_signs_that_may_separate_thousands_are_refused(tmp_path, text, sign, oth
     file = _write(tmp_path, text.format(sign))
     with pytest.raises(hr.InputError, match=f"'pay' has exactly three digits behind each '{sign}'") as caught:
         hr.read_table(file)
-    assert f"decimal = '{sign}', or decimal = '{other}' with thousands = '{sign}'" in str(caught.value)
+    assert f"(--decimal {sign}), or decimal='{other}' and thousands='{sign}'" in str(caught.value)
     assert _columns(hr.read_table(file, decimal=sign))["pay"][0] == 1.234
     assert _columns(hr.read_table(file, decimal=other, thousands=sign))["pay"][0] == 1234
     assert _columns(hr.read_table(file, types={"pay": "text"}))["pay"][0] == f"1{sign}234"

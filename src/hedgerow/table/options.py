@@ -54,9 +54,7 @@ class ReadOptions:
         if self.delimiter == "tab":
             object.__setattr__(self, "delimiter", "\t")
         if self.delimiter is not None and self.delimiter not in DELIMITERS:
-            raise ParameterError(
-                f"'delimiter' must be one of {', '.join(map(repr, DELIMITERS))}; got {self.delimiter!r}."
-            )
+            raise ParameterError(f"'delimiter' must be one of , ; | and tab; got {self.delimiter!r}.")
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"'decimal' must be '.' or ','; got {self.decimal!r}.")
         if self.thousands not in (None, ".", ",", " ", "'", "_"):

@@ -180,8 +180,8 @@ class DecimalSign:
             other = "," if seen == "." else "."
             raise InputError(
                 f"Column '{self._open[seen]}' has exactly three digits behind each '{seen}', which may stand before "
-                f"decimals or between thousands: declare decimal = '{seen}', or decimal = '{other}' with "
-                f"thousands = '{seen}'."
+                f"decimals or between thousands: declare decimal='{seen}' (--decimal {seen}), or decimal='{other}' and "
+                f"thousands='{seen}' (--decimal {other} --thousands {seen})."
             )
         return sign
 
