@@ -24,7 +24,7 @@ from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_shape, check_size, existing_file, optional
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
-from hedgerow.table.typed import column_of
+from hedgerow.table.typed import column_of, with_zeros
 
 _MOST_UNPACKED = 4 * 2**30
 """Bytes that a workbook may unpack to."""
@@ -67,7 +67,9 @@ def read_excel(
     rows, header = _rows_from(content, header_row), _header(content, header_row)
     for column, widths in shown.widths.items():
         if types.get(str(_name(content[header][column]))) not in ("whole", "number"):
-            _show_zeros(content, column, widths)
+            cells = with_zeros([row[column] for row in content], [widths.get(row, 0) for row in range(len(content))])
+            for row, cell in zip(content, cells, strict=True):
+                row[column] = cell
     _check_merged(content, merged, header_row)
     hidden = {"hidden rows": f"{shown.hidden:,}, read like the others"} if shown.hidden else {}
     return replace(flatten(_table(rows, missing_codes), "file"), reading={"sheet": name} | hidden)
@@ -179,19 +181,6 @@ def _xml(archive: zipfile.ZipFile, entry: str) -> ElementTree.Element:
 
 def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition("}")[2]
-
-
-def _show_zeros(content: list[list[Any]], column: int, widths: Mapping[int, int]) -> None:
-    """Make texts of a column's whole numbers where some are shown with leading zeros."""
-
-    def text(row: int) -> Any:
-        cell = content[row][column]
-        is_whole = isinstance(cell, int | float) and not isinstance(cell, bool) and cell >= 0 and cell == int(cell)
-        return f"{int(cell):0{widths.get(row, 0)}d}" if is_whole else cell
-
-    if any(str(text(row)).startswith("0") and content[row][column] for row in widths if row < len(content)):
-        for row, cells in enumerate(content):
-            cells[column] = text(row)
 
 
 def _column_number(letters: bytes) -> int:

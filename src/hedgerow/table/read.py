@@ -77,7 +77,7 @@ READERS = {
 OPTIONS = {
     "csv": ("a delimited text", {"header", "delimiter", "decimal", "thousands", "encoding", "quote"}),
     "excel": ("a workbook", {"sheet", "missing_codes", "types"}),
-    "statistics": ("a file of a statistics package", {"labels", "missing_codes"}),
+    "statistics": ("a file of a statistics package", {"labels", "missing_codes", "types"}),
     "parquet": ("a Parquet file", set[str]()),
 }
 """Which options the reader of each kind of file takes."""

@@ -261,6 +261,18 @@ def column_of(cells: Sequence[Any], name: str, codes: Sequence[str] = ()) -> pa.
     return attempt(lambda: pa.array(values), sentence)
 
 
+def with_zeros(cells: Sequence[Any], digits: Sequence[int]) -> Sequence[Any]:
+    """The whole numbers among cells as texts, where some are shown with zeros in front, in at least so many digits."""
+
+    def text(cell: Any, least: int) -> Any:
+        is_whole = isinstance(cell, int | float) and not isinstance(cell, bool) and cell >= 0 and cell % 1 == 0
+        return f"{int(cell):0{least}d}" if is_whole else cell
+
+    shown = [text(cell, least) for cell, least in zip(cells, digits, strict=True)]
+    changed = (one for cell, one in zip(cells, shown, strict=True) if cell and one is not cell)
+    return shown if any(one.startswith("0") for one in changed) else cells
+
+
 def _is_missing(cell: Any) -> bool:
     return cell is None or cell != cell or (isinstance(cell, str) and cell.strip() in MISSING)
 
