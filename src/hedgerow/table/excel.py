@@ -63,7 +63,7 @@ def read_excel(
         found = attempt(lambda: book.get_sheet_by_name(name), damaged)
         content = attempt(lambda: found.to_python(skip_empty_area=False), damaged)
         merged = attempt(lambda: found.merged_cell_ranges, damaged) or ()
-    shown = attempt(lambda: _shown(file, name), damaged)
+    shown = attempt(lambda: _find_shown(file, name), damaged)
     rows, header = _rows_from(content, header_row), _header(content, header_row)
     for column, widths in shown.widths.items():
         if types.get(str(_name(content[header][column]))) not in ("whole", "number"):
@@ -114,16 +114,16 @@ def _pieces(archive: zipfile.ZipFile, entry: str) -> Iterator[bytes]:
 
 
 @dataclass
-class _Shown:
+class _ShownCells:
     """What a sheet's XML says of its cells beyond their values: for each column, rows and digits shown, hidden rows."""
 
     widths: dict[int, dict[int, int]] = field(default_factory=dict)
     hidden: int = 0
 
 
-def _shown(file: Path, sheet: str) -> _Shown:
+def _find_shown(file: Path, sheet: str) -> _ShownCells:
     """How the numbers of a sheet are shown; nothing is known of binary workbooks and of .ods."""
-    shown = _Shown()
+    shown = _ShownCells()
     if not zipfile.is_zipfile(file):
         return shown
     with zipfile.ZipFile(file) as archive:

@@ -98,12 +98,12 @@ def as_declared(arrow: pa.Table, types: Mapping[str, str]) -> pa.Table:
             texts = one_array(column).cast(pa.string()).dictionary_encode()
             column = type_declared(texts.dictionary, name, ReadOptions(types={name: kind})).take(texts.indices)
         else:
-            column = _retyped(column, name, kind)
+            column = _change_type(column, name, kind)
         arrow = arrow.set_column(arrow.column_names.index(name), name, column)
     return arrow
 
 
-def _retyped(column: pa.ChunkedArray, name: str, kind: str) -> pa.ChunkedArray:
+def _change_type(column: pa.ChunkedArray, name: str, kind: str) -> pa.ChunkedArray:
     wanted = TYPES[kind]
     fitting = any(test(column.type) and wanted in others for test, others in _KEEPING)
     if wanted == pa.string() or column.type in (wanted, pa.null()) or fitting:

@@ -124,7 +124,7 @@ def questions_for(
             f"the original table must have the columns of the releases; it lacks {', '.join(missing)}."
         )
     if wanted is None:
-        workload = _allowed(workload, len(names), source.schema.field(sensitive).type)
+        workload = _allowed_questions(workload, len(names), source.schema.field(sensitive).type)
     _require_numbers(source, sensitive, workload)
     return draw_questions(workload, {name: source.column(name) for name in names}, source.column(sensitive), sensitive)
 
@@ -157,7 +157,7 @@ def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
     )
 
 
-def _allowed(workload: Workload, columns: int, kind: pa.DataType) -> Workload:
+def _allowed_questions(workload: Workload, columns: int, kind: pa.DataType) -> Workload:
     """Of a workload that nobody chose, what can be asked of so many columns and a sensitive one of this type."""
     aggregates = workload.aggregates if is_numeric(kind) else ("count",)
     dimensions = tuple(min(number, columns) for number in workload.dimensions)
