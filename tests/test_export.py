@@ -104,6 +104,12 @@ def test_statistics_programs_get_names_that_they_take(hours, tmp_path):
         assert frame["hours_per_week_"].tolist() == hours.to_arrow()["hours per week!"].to_pylist()
 
 
+def test_a_workbook_has_the_ending_of_one(hours, tmp_path):
+    """With another one, such as .csv, no program reads it."""
+    with pytest.raises(ParameterError, match=r"must end in \.xlsx"):
+        export_files(hours, tmp_path / "release.csv", "excel")
+
+
 def test_excel_runs_nothing(hours, tmp_path):
     """A text that looks like a formula is a text."""
     (file,) = export_files(hours, tmp_path / "release.xlsx", "excel")

@@ -68,6 +68,8 @@ def export_files(release: Release | GroupedGraph, target: str | Path, kind: str)
     if kind not in KINDS:
         raise ParameterError(f"A release is exported as {', '.join(KINDS)}; not as '{kind}'.")
     place = named_folder(target)
+    if kind == "excel" and place.suffix.lower() not in ("", ".xlsx"):
+        raise ParameterError(f"A workbook's name must end in .xlsx; got '{place.name}'.")
     if os.path.lexists(place):
         raise BundleError(f"'{place.name}' exists already; choose another name.")
     contents = _contents(release, by_parts=kind in _BY_PARTS)

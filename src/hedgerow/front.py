@@ -160,9 +160,9 @@ def compare(
     (['k=2', 'k=4'], 1.0)
     """
     from hedgerow.utility.compare import compare_releases, scores_by_aggregate
-    from hedgerow.utility.random_questions import Workload, read_workload
+    from hedgerow.utility.random_questions import read_workload
 
-    asked = read_workload(workload) if isinstance(workload, str | os.PathLike) else workload or Workload()
+    asked = read_workload(workload) if isinstance(workload, str | os.PathLike) else workload
     opened = {name: _release(release) for name, release in _name_releases(releases).items()}
     found = compare_releases(opened, asked, _table(original))
     return {name: scores_by_aggregate(outcomes) for name, outcomes in found.items()}

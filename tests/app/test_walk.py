@@ -183,6 +183,19 @@ def test_a_promise_that_cannot_be_kept_is_one_sentence(browser):
     assert not (browser.workspace.folder / "release-1").exists()
 
 
+def test_what_the_command_line_publishes_can_be_chosen(browser):
+    """Full-domain takes columns without hierarchies; proximity groups without quasi-identifiers if it is blind."""
+    browser.post("/roles", ROLES)
+    assert "/promise?method=full-domain" in browser.get("/promise").text
+    browser.post("/promise", {"method": "full-domain", "p-k": "5"})
+    assert browser.wait(browser.post("/publish", {"output": "full", "ledger": ""})).state == "done"
+    alone = {name: "plain" if role == "quasi" else role for name, role in ROLES.items()}
+    browser.post("/roles", alone)
+    page = browser.get("/promise").text
+    assert "/promise?method=full-domain" not in page
+    assert "/promise?method=proximity" in page
+
+
 def test_an_upload_is_kept_under_a_harmless_name(browser, tmp_path):
     """Whatever the browser calls it."""
     content = b"age;pay\n30;1,5\n40;2,5\n50;3,5\n"

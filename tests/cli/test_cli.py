@@ -169,7 +169,7 @@ def test_a_recipe_is_the_same_as_flags(people, tmp_path, run):
     (("--method", "ke", "--k", "many"), "'k' must be an integer"),
     (("--method", "ke", "--e", "3"), "needs 'k'"),
     (("--method", "kee", "--k", 2), "Did you mean 'ke'?"),
-    (("--k", 2), "at least --method and --out"),
+    (("--k", 2), "To publish a table give --method NAME, or put"),
     (("--method", "ke", "--k", 10**6), "The largest k that works is"),
 ])  # fmt: skip
 def test_mistakes_are_one_sentence(people, tmp_path, run, words, message):
@@ -180,6 +180,16 @@ def test_mistakes_are_one_sentence(people, tmp_path, run, words, message):
     assert message in errors
     assert "Traceback" not in errors + output
     assert not (tmp_path / "o").exists()
+
+
+def test_a_parameter_that_is_true_or_false_is_true_where_it_stands_alone(people, tmp_path, run):
+    """--blind took the next flag for its value, and the folder for an argument too many."""
+    words = [word for word in FLAGS if word not in ("--method", "ke")]
+    for number, (switch, expected) in enumerate(((["--blind"], True), (["--blind", "true"], True), ([], False))):
+        out = tmp_path / str(number)
+        code, _, errors = run("publish", people, *words, "--method", "mondrian", "--k", 3, *switch, "--out", out)
+        assert code == 0, errors
+        assert json.loads((out / "manifest.json").read_text())["parameters"]["blind"] == int(expected)
 
 
 def test_a_column_without_a_role_is_refused_by_name(people, tmp_path, run):

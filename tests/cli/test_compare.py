@@ -58,6 +58,21 @@ def test_a_table_that_was_not_published_is_an_error(run, folder, tmp_path):
     assert "outside the bounds of small" in errors
 
 
+def test_without_a_workload_texts_are_counted(run, folder, tmp_path, monkeypatch):
+    """A sensitive column of texts, and one column that conditions may name, allow fewer questions than the default."""
+    import hedgerow as hr
+
+    monkeypatch.chdir(tmp_path)
+    rows = pq.read_table(folder / "table.parquet").select(["education", "gender"])
+    hr.Anatomy(l=2).publish(rows, hr.Schema(quasi="gender", sensitive="education")).save("out")
+    pq.write_table(rows, "rows.parquet")
+    code, output, errors = run("compare", "out", "--original", "rows.parquet")
+    assert code == 0, errors
+    assert "count" in output
+    assert "avg" not in output
+    assert hr.compare(["out"])["out"]["count"].answered == 1
+
+
 def test_mistakes_are_one_sentence(run, folder, tmp_path):
     """A wrong workload and a folder that is no bundle."""
     (tmp_path / "bad.toml").write_text("dimensions = [9]")

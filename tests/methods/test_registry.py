@@ -2,7 +2,7 @@
 
 import pytest
 
-from hedgerow.methods.registry import HELP, METHODS, help_text, method, parameters_of
+from hedgerow.methods.registry import HELP, METHODS, SWITCHES, help_text, method, parameters_of
 
 
 def test_true_is_true_where_a_column_could_stand():
@@ -19,6 +19,11 @@ def test_every_parameter_of_every_method_has_a_help(name):
     assert parameters
     assert all(parameter.help and not parameter.help.endswith(".") for parameter in parameters)
     assert all(parameter.default is None for parameter in parameters if parameter.required)
+
+
+def test_parameters_that_are_true_or_false_are_listed():
+    """The command line makes them flags without loading every method."""
+    assert set(SWITCHES) == {one.name for name in METHODS for one in parameters_of(name) if one.type == "bool"}
 
 
 def test_no_help_is_left_over():

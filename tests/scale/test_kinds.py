@@ -107,7 +107,16 @@ def test_columns_that_duckdb_would_read_as_another_type_are_refused(column, word
 
 
 @pytest.mark.parametrize(
-    "values", [("007", "08"), ("2020-01-01", "2020-01-02"), ("1.5", "2"), ("a%20b", "c"), ("1", "b")]
+    "values",
+    [
+        ("007", "08"),
+        ("7", "-8"),
+        ("7", "99999999999"),
+        ("2020-01-01", "2020-01-02"),
+        ("1.5", "2"),
+        ("a%20b", "c"),
+        ("1", "b"),
+    ],
 )
 def test_folders_name_values_as_in_memory(values, tmp_path):
     """Types of what the names of folders say are those of memory; names above the table's folder say nothing."""

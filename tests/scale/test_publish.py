@@ -5,6 +5,7 @@ import os
 import signal
 import threading
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -433,6 +434,23 @@ def test_options_of_reading_are_those_in_memory(name, tmp_path):
     for column in (pay, town):
         assert found.schema.field(column).type == expected.schema.field(column).type
         assert Counter(found[column].to_pylist()) == Counter(expected[column].to_pylist())
+
+
+@pytest.mark.parametrize(("last", "reading"), [(",5", {}), ("", {"decimal": ",", "thousands": "."}), ("", {})])
+def test_numbers_that_may_have_thousands_are_read_as_in_memory(last, reading, tmp_path):
+    """As texts where another column has decimal commas, as declared, or refused."""
+    file, schema = tmp_path / "t.csv", hr.Schema(quasi="age", sensitive="pay")
+    file.write_text("pay;age\n" + "".join(f"{n}.{100 + n};{n % 5}{last}\n" for n in range(1, 101)))
+    publish = partial(hr.PermutationAnonymization(l=3).publish, str(file), schema, out=tmp_path / "out")
+    if not last and not reading:
+        with pytest.raises(InputError, match="'pay' has exactly three digits behind each"):
+            publish(engine="duckdb")
+        return
+    publish(engine="duckdb", reading=reading)
+    expected = hr.read_table(file, **reading).arrow
+    parts = [pq.read_table(part) for part in (tmp_path / "out").glob("*.parquet") if "help" not in part.name]
+    found = pa.concat_tables(part.select(["pay"]) for part in parts if "pay" in part.column_names)
+    assert set(found["pay"].to_pylist()) == set(expected["pay"].to_pylist())
 
 
 def test_options_of_reading_that_do_not_fit_are_refused(table, tmp_path):

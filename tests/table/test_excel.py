@@ -144,3 +144,61 @@ def test_merged_cells_below_the_names_are_refused(tmp_path):
         read((2, 0, 3, 0))
     assert CANARY not in str(caught.value)
     assert read((0, 0, 0, 1), header_row=2).num_rows == 3
+
+
+def _formatted(folder, code, *cells):
+    """A workbook with numbers of one format below `zip`."""
+    with xlsxwriter.Workbook(folder / "zip.xlsx") as workbook:
+        sheet, shown = workbook.add_worksheet("people"), workbook.add_format({"num_format": code})
+        sheet.write_row(0, 0, ["zip", "pay"])
+        for row, cell in enumerate(cells, start=1):
+            sheet.write(row, 0, cell, shown)
+            sheet.write(row, 1, row)
+    return folder / "zip.xlsx"
+
+
+@pytest.mark.parametrize(("code", "read"), [
+    ("00000", ["01234", "56789"]),
+    ('"D-"00000', ["01234", "56789"]),
+    ("[<=99999]00000;00000-0000", ["01234", "56789"]),
+    ("000-00-0000", ["000001234", "000056789"]),
+    ("0000", [1234, 56789]),
+    ("0", [1234, 56789]),
+    ("#,##0", [1234, 56789]),
+    ("000000.00", [1234, 56789]),
+    ("000000%", [1234, 56789]),
+])  # fmt: skip
+def test_leading_zeros_that_a_number_format_shows_are_kept(tmp_path, code, read):
+    """A zip code of Boston is 01234 on the screen, and so it is where the sheet is saved as CSV."""
+    assert read_table(_formatted(tmp_path, code, 1234, 56789)).arrow.column("zip").to_pylist() == read
+
+
+def test_zip_codes_that_were_typed_in_several_ways_are_one_column(tmp_path):
+    """Formatted numbers beside texts; a column that is declared as a number stays one."""
+    path = _formatted(tmp_path, "00000", 1234, "00012", None, 56789, 0)
+    assert read_table(path).arrow.column("zip").to_pylist() == ["01234", "00012", None, "56789", "00000"]
+    numbers = _formatted(tmp_path, "00", 7, 12)
+    assert read_table(numbers).arrow.column("zip").to_pylist() == ["07", "12"]
+    assert read_table(numbers, types={"zip": "whole"}).arrow.column("zip").to_pylist() == [7, 12]
+
+
+def test_formulas_without_results_are_refused_and_hidden_rows_are_counted(tmp_path):
+    """A program that wrote formulas and never calculated leaves nothing to read."""
+    path = _formatted(tmp_path, "0", 1, 2, 3)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    parts[sheet] = parts[sheet].replace(b'<row r="3"', b'<row r="3" hidden="1"')
+
+    def write(**changes):
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in (parts | changes).items():
+                archive.writestr(name, content)
+
+    write()
+    assert read_table(path).reading["hidden rows"] == "1, read like the others"
+    assert read_table(path).num_rows == 3
+    for formula in (b"<f>1+1</f>", b'<f t="shared" si="0"/>'):
+        write(**{sheet: parts[sheet].replace(b"<v>3</v>", formula, 1)})
+        with pytest.raises(InputError, match="'people' has formulas whose results are not stored"):
+            read_table(path)

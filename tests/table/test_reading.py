@@ -1,7 +1,9 @@
 """Files as they come: declared or found out, compressed, in folders and databases; wrong declarations are refused."""
 
+import datetime as dt
 import gzip
 import os
+import shutil
 import tempfile
 import zipfile
 from pathlib import Path
@@ -275,13 +277,28 @@ def test_codes_keep_their_signs_where_signs_of_numbers_are_declared(tmp_path):
     assert read == {"code": ["001.234", "1.234"], "long": ["20.123.456.789.012.345.678", "1.234"], "pay": [1234.5, 7.0]}
 
 
-def test_points_that_may_separate_thousands_are_pointed_out(tmp_path):
-    """1.234 in a file cut by semicolons is one or a thousand: it is read as written, and the owner is told."""
-    said = hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n567;2\n")).reading["decimal"]
-    assert "'pay'" in said
-    assert "--thousands" in said
-    assert hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n0.567;2\n")).reading["decimal"] == "."
-    assert hr.read_table(_write(tmp_path, "pay;n\n1.234;1\n567;2\n"), decimal=".").reading["decimal"] == "."
+@pytest.mark.parametrize("text", ["pay;n\n1{}234;1\n567;2\n", "n\tpay\n1\t1{}234\n2\t0\n"])
+@pytest.mark.parametrize(("sign", "other"), [".,", ",."])
+def test_signs_that_may_separate_thousands_are_refused(tmp_path, text, sign, other):
+    """1.234 beside 567 and 0 is a bit more than one, or than a thousand: nobody but the owner knows."""
+    file = _write(tmp_path, text.format(sign))
+    with pytest.raises(hr.InputError, match=f"'pay' has exactly three digits behind each '{sign}'") as caught:
+        hr.read_table(file)
+    assert f"(--decimal {sign}), or decimal='{other}' and thousands='{sign}'" in str(caught.value)
+    assert _columns(hr.read_table(file, decimal=sign))["pay"][0] == 1.234
+    assert _columns(hr.read_table(file, decimal=other, thousands=sign))["pay"][0] == 1234
+    assert _columns(hr.read_table(file, types={"pay": "text"}))["pay"][0] == f"1{sign}234"
+    assert _columns(hr.read_table(file, thousands=" "))["pay"][0] == 1.234
+
+
+def test_another_column_says_which_sign_stands_before_decimals(tmp_path):
+    """Where 2,5 is a number 1.234 is none until its sign is declared; where 2.5 is one, so is 1.234."""
+    for text, read in (("1.234;2,5", "1.234"), ("1.234;2.5", 1.234), ("1,234;2,5", 1.234), ("1.234;0.567", 1.234)):
+        assert _columns(hr.read_table(_write(tmp_path, f"pay;n\n{text}\n")))["pay"] == [read]
+    with pytest.raises(hr.InputError, match="'pay' has exactly three digits"):
+        hr.read_table(_write(tmp_path, "pay;n;m\n1.234;2,5;2.5\n"))
+    codes = _write(tmp_path, "pay;n\n1,5;1\n-;2\n")
+    assert _columns(hr.read_table(codes, missing_codes=["-"]))["pay"] == [1.5, None]
 
 
 @pytest.mark.parametrize("order", ["le", "be"])
@@ -307,6 +324,64 @@ def test_a_type_that_does_not_fit_says_how_it_is_written(tmp_path, kind, hint):
     """Whoever has dates of another notation learns which one is read."""
     with pytest.raises(hr.InputError, match=hint):
         hr.read_table(_write(tmp_path, "d,n\n31.01.2020,1\n28.02.2021,2\n"), types={"d": kind})
+
+
+@pytest.mark.parametrize(("values", "read"), [
+    (("01234", "56789"), ["01234", "56789"]),
+    (("1234", "56789"), [1234, 56789]),
+    (("2020-01-01", "x%2Fy"), ["2020-01-01", "x/y"]),
+    (("7", "__HIVE_DEFAULT_PARTITION__"), [7, None]),
+])  # fmt: skip
+def test_names_of_folders_are_typed_like_cells(tmp_path, values, read):
+    """A zip code that names a folder keeps its zeros, as it does in a delimited file."""
+    for value in values:
+        (tmp_path / "t" / f"zip={value}").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [1]}), tmp_path / "t" / f"zip={value}" / "part.parquet")
+    assert set(_columns(hr.read_table(tmp_path / "t"))["zip"]) == set(read)
+
+
+def test_folders_that_name_other_columns_are_refused(tmp_path):
+    """Rows of one folder would have no zip, and those of the other no town; or two values of one column."""
+    folder = tmp_path / "table"
+    for other, message in (("town=1", "name different columns"), (".", "different depths"), ("a=1", "hold as well")):
+        shutil.rmtree(folder, ignore_errors=True)
+        for name in {"zip=1" if other != "a=1" else other, other}:
+            (folder / name).mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.table({"a": [1]}), folder / name / "part.parquet")
+        with pytest.raises(hr.InputError, match=message):
+            hr.read_table(folder)
+
+
+DAY, NOON = dt.datetime(2020, 1, 2), dt.datetime(2020, 1, 2, 12)
+DECLARED = {
+    "hexadecimal": (["0x1F", "7"], "whole", None),
+    "a number of text": (["1e3", "7"], "number", [1000.0, 7.0]),
+    "zeros in front": (["007", "8"], "whole", None),
+    "truth of text": (["1", "0"], "truth", None),
+    "truth of a number": ([7, 0], "truth", None),
+    "a time of a number": ([7, 0], "time", None),
+    "a number of a time": ([DAY, NOON], "whole", None),
+    "a day of times": ([DAY, NOON], "date", None),
+    "a day of midnights": ([DAY, None], "date", [DAY.date(), None]),
+    "a time of a day": ([DAY.date()], "time", [DAY]),
+    "a part of a number": ([1.5, 2.0], "whole", None),
+    "a whole float": ([1.0, None], "whole", [1, None]),
+    "beyond 2^53": ([2**60 + 1], "number", None),
+    "text of anything": ([True, None], "text", ["true", None]),
+    "a number of truth": ([True], "number", None),
+}
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_declared_type_keeps_what_the_cells_of_a_typed_file_say(tmp_path, name):
+    """Arrow's casts read 0x1F as 31 and 7 as true, and make 1970 of whole numbers."""
+    cells, kind, read = DECLARED[name]
+    pq.write_table(pa.table({"a": cells, "b": list(range(len(cells)))}), tmp_path / "t.parquet")
+    if read is None:
+        with pytest.raises(hr.InputError, match=f"Column 'a' cannot be read as {kind}"):
+            hr.read_table(tmp_path / "t.parquet", types={"a": kind})
+    else:
+        assert _columns(hr.read_table(tmp_path / "t.parquet", types={"a": kind}))["a"] == read
 
 
 QUOTES = {

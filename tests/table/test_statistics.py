@@ -63,6 +63,21 @@ def test_declared_missing_values_are_missing(stored):
     assert read_table(path).arrow.column("code").to_pylist() == [1, None, None]
 
 
+FORMATS = {"sav": "N5", "dta": "%05.0f", "xpt": "Z5"}
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_leading_zeros_that_a_format_shows_are_kept(tmp_path, kind):
+    """A zip code is 01234 on the screen of these programs; other formats, and declared numbers, are numbers."""
+    frame = pandas.DataFrame({"zip": [1234.0, 56789.0, None], "pay": [1.0, 2.0, 3.0]})
+    write = {"sav": pyreadstat.write_sav, "dta": pyreadstat.write_dta, "xpt": pyreadstat.write_xport}[kind]
+    write(frame, str(tmp_path / f"t.{kind}"), variable_format={"zip": FORMATS[kind]})
+    read = read_table(tmp_path / f"t.{kind}").arrow.to_pydict()
+    assert read == {"zip": ["01234", "56789", None], "pay": [1, 2, 3]}
+    numbers = read_table(tmp_path / f"t.{kind}", types={"zip": "whole"}).arrow.to_pydict()
+    assert numbers["zip"] == [1234, 56789, None]
+
+
 @pytest.mark.parametrize("kind", WRITERS)
 def test_a_damaged_file_is_refused(stored, kind):
     """A file cut short is refused without quoting it."""

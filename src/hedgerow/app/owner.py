@@ -382,9 +382,7 @@ def _refusals(table: Table, recipe: Recipe, said: dict[str, str]) -> dict[str, s
     except SchemaError:
         found |= dict.fromkeys(("ke", "proximity", "rank-swap"), said["no_numbers"])
     if not recipe.roles.quasi:
-        found |= dict.fromkeys(("mondrian", "full-domain", "proximity"), said["no_quasi"])
-    if not any(name in recipe.hierarchies for name in recipe.roles.quasi):
-        found |= {"full-domain": said["no_hierarchy"]}
+        found |= dict.fromkeys(("mondrian", "full-domain"), said["no_quasi"])
     if not any(name in recipe.hierarchies for name in sensitive):
         found |= dict.fromkeys(("personal",), said["no_tree"])
     return found

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("bundles", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--workload", "file", type=click.Path(), help="which questions to draw (.toml); by default a mixed workload"
+    "--workload",
+    "file",
+    type=click.Path(),
+    help="which questions to draw (.toml); by default COUNT, SUM and AVG, or COUNT of texts",
 )
 @click.option(
     "--original",
@@ -78,9 +81,9 @@ def _compare_tables(
     from hedgerow.report.release_figures import compare_figure
     from hedgerow.table import read_table, write_csv
     from hedgerow.utility.compare import answers_table, compare_releases, scores_by_aggregate
-    from hedgerow.utility.random_questions import Workload, read_workload
+    from hedgerow.utility.random_questions import read_workload
 
-    workload = read_workload(file) if file is not None else Workload()
+    workload = read_workload(file) if file is not None else None
     releases = {name: read(bundle) for name, bundle in zip(_names(bundles), bundles, strict=True)}
     if len(original) > 1:
         raise ParameterError("Give one --original for tables; three are for graphs.")

@@ -63,7 +63,8 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
     ((kind, target),) = named.items()
     files = export_files(release, target, kind)
     put_json(lambda: {"files": [str(file) for file in files]})
-    click.echo(f"{counted(release.rows.published, 'row')} in {target}: {', '.join(file.name for file in files)}")
+    listed = "" if len(files) == 1 else ": " + ", ".join(file.name for file in files)
+    click.echo(f"{counted(release.rows.published, 'row')} in {target}{listed}")
 
 
 def _require_address(url: str) -> None:

@@ -90,7 +90,7 @@ def _history(book: Ledger, what: Sequence[str]) -> None:
         (step.release, step.date, f"{step.of} {step.number}", step.method, "; ".join(step.changed), step.undo)
         for step in steps
     ]
-    columns = ("release", "date", "of", "what", "otherwise than the release before", "to take it back")
+    columns = ("release", "date", "of", "what", "changed since the release before", "to take it back")
     console().print(table(f"History of {book.path.name}", columns, rows))
 
 

@@ -292,6 +292,9 @@ def _read_alone(source: str, flags: dict[str, Any]) -> Recipe | GraphRecipe:
 
 def _recipe(source: str, flags: dict[str, Any], *, needs_out: bool) -> Recipe:
     """Write down flags as the recipe that they stand for."""
-    if not flags["method"] or (needs_out and not flags["out"]):
-        raise ParameterError("A table needs at least --method and --out; or put everything into a recipe (.toml).")
+    needed = {"--method NAME": flags["method"], "--out FOLDER": flags["out"] or not needs_out}
+    if absent := [flag for flag, value in needed.items() if not value]:
+        raise ParameterError(
+            f"To publish a table give {' and '.join(absent)}, or put all options into a recipe (.toml)."
+        )
     return recipe_of(source, flags, method=flags["method"], out=str(flags["out"] or ""))

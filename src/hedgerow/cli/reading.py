@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hedgerow.errors import ParameterError
-from hedgerow.methods.registry import HELP, help_text, parameters_of
+from hedgerow.methods.registry import HELP, SWITCHES, help_text, parameters_of
 from hedgerow.recipe import Recipe, Roles
 from hedgerow.schema.schema import Role
 
@@ -94,7 +94,12 @@ def flags_of_method(method: str) -> Callable[[Any], Any]:
 
 def _with_parameters(command: Any, helps: dict[str, str]) -> Any:
     for name, text in reversed(helps.items()):
-        if name != "knowledge":
+        if name in SWITCHES:  # --blind alone is true
+            switch = click.option(
+                f"--{name.replace('_', '-')}", name, metavar="[true|false]", is_flag=False, flag_value="true", help=text
+            )
+            command = switch(command)
+        elif name != "knowledge":
             command = click.option(f"--{name.replace('_', '-')}", name, metavar="VALUE", help=text)(command)
     return command
 

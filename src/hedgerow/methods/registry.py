@@ -14,7 +14,8 @@ from hedgerow.methods import METHODS
 if TYPE_CHECKING:
     from hedgerow.methods.method import Method
 
-__all__ = ["HELP", "METHODS", "Parameter", "help_text", "method", "method_class", "parameters_of", "read_parameters"]
+__all__ = ["HELP", "METHODS", "SWITCHES", "Parameter", "help_text", "method", "method_class"]
+__all__ += ["parameters_of", "read_parameters"]
 
 HELP: dict[str, str | dict[str, str]] = {
     "k": {
@@ -101,6 +102,9 @@ HELP: dict[str, str | dict[str, str]] = {
     "columns": "columns to replace, separated by commas",
 }
 """What each parameter means; by methods where they differ."""
+
+SWITCHES = ("blind", "enhanced", "relative", "relaxed", "together", "whole")
+"""Parameters that are true or false."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,10 @@ def quasi_codes(prepared: Prepared) -> tuple[NDArray[np.int32], list[Floats]]:
 
 def _require_quasi(prepared: Prepared) -> tuple[str, ...]:
     if not prepared.columns.quasi:
-        raise SchemaError("Grouping by nearness needs a quasi-identifier; there is none, so use grouping='blind'.")
+        raise SchemaError(
+            "Rows are grouped by their quasi-identifiers, and no column is one; name one, or use grouping='blind' "
+            "where the method has it."
+        )
     return prepared.columns.quasi
 
 

@@ -40,7 +40,7 @@ def read_any(path: str | os.PathLike[str]) -> Recipe | GraphRecipe:
     try:
         recipe = decode_recipe(file.read_bytes())
     except OSError as error:
-        raise InputError(f"'{file.name}' cannot be read: {error.strerror}.") from None
+        raise InputError(f"'{file.name}' cannot be read: {(error.strerror or '').lower()}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"'{file.name}' is not a recipe: {error}.") from None
     except (ValueError, RecursionError):

@@ -30,7 +30,7 @@ from hedgerow.table.flat import check_type, without_index
 from hedgerow.table.options import ReadOptions, require_columns
 from hedgerow.table.read import READERS
 from hedgerow.table.sources import PACKED, is_database, open_parquet
-from hedgerow.table.typed import MISSING, has_decimals, type_declared
+from hedgerow.table.typed import MISSING, DecimalSign, type_declared
 
 _SAMPLE = 1 << 18
 
@@ -73,8 +73,8 @@ def _open_parquet(connection: Any, path: Path) -> DuckSource:
     return DuckSource(connection, f"read_parquet({files}, {hive})", pa.schema([found.schema.field(n) for n in places]))
 
 
-_KEY_TYPES = {pa.int32(): "INTEGER", pa.int64(): "BIGINT"}
-"""Types that Arrow finds in the names of folders, where they are no texts."""
+_KEY_TYPES = {pa.int64(): "BIGINT"}
+"""Types of what the names of folders say, where they are no texts."""
 _PARQUET = [ending for ending, reader in READERS.items() if reader.startswith("parquet.")]
 
 
@@ -210,8 +210,7 @@ class CsvSource(DuckSource):
             f"encoding = '{'latin-1' if self._encoding else 'utf-8'}', "
             f"delim = {quote_text(first.delimiter)}, quote = {quote}, escape = {quote}, columns = {{{columns}}})",
         )
-        self._signs = {"."} if first.delimiter == "," else set[str]()
-        """Signs that stand before decimals in the columns that were counted."""
+        self._sign = DecimalSign(first.delimiter, asked)
 
     def distinct(self, column: str, most: int) -> Distinct | None:
         """The distinct texts of a column: a type is decided on all of them, and more than `most` are refused."""
@@ -221,19 +220,21 @@ class CsvSource(DuckSource):
                 f"'{column}' has more than {most:,} different texts, too many to find out its type; convert the "
                 "file to Parquet."
             )
-        self._signs |= {sign for sign in ",." if has_decimals(_trim(found[0]), sign)}
+        self._sign.look_at(column, self._texts(found[0]))
         return found
 
     def type_values(self, column: str, values: pa.Array) -> pa.Array:
         """The type that a column of text has in memory."""
         if self._encoding:
             values = pa.array([text if text is None else _decode(text, self._encoding) for text in values.to_pylist()])
-        texts = _trim(values)
-        if self._asked.missing_codes:
-            texts = pc.if_else(pc.is_in(texts, pa.array(list(self._asked.missing_codes))), None, texts)
-        sign = "," if self._signs == {","} else "."
-        typed = type_declared(texts, column, replace(self._asked, decimal=self._asked.decimal or sign))
+        texts = self._texts(values)
+        typed = type_declared(texts, column, replace(self._asked, decimal=self._sign.sign()))
         return values if typed.type == pa.string() and texts.null_count == values.null_count else typed
+
+    def _texts(self, values: pa.Array) -> pa.Array:
+        """Trimmed texts, without those that mean missing."""
+        texts, codes = _trim(values), list(self._asked.missing_codes)
+        return pc.if_else(pc.is_in(texts, pa.array(codes)), None, texts) if codes else texts
 
 
 def _trim(values: pa.Array) -> pa.Array:

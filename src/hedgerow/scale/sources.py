@@ -24,10 +24,10 @@ from hedgerow.errors import InputError
 from hedgerow.scale.duck_source import CsvSource, delimited_files, open_duckdb
 from hedgerow.scale.engine import Distinct, PassSource, quote_name, run_step
 from hedgerow.table.checks import attempt, check_names
-from hedgerow.table.options import ReadOptions, as_declared, read_options, require_columns, without_codes
+from hedgerow.table.options import ReadOptions, read_options, require_columns, without_codes
 from hedgerow.table.read import OPTIONS, require_known
 from hedgerow.table.sources import POSTGRES
-from hedgerow.table.typed import MISSING, column_of
+from hedgerow.table.typed import MISSING, as_declared, column_of
 
 
 @contextmanager

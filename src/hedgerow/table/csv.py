@@ -6,8 +6,8 @@ one of `typed.MISSING`; in quotes a marker is a text like any other, unless all 
 empty text is missing. In a file of one column an empty line is a missing value; elsewhere empty lines are skipped.
 
 The first line is a row, and the columns are numbered, if one of its cells is a number like all others of its column
-and another one occurs again below. A decimal comma is recognised where commas cut no cells. Both can be
-declared instead.
+and another one occurs again below. A decimal comma is recognised where commas cut no cells
+(`typed.DecimalSign`). Both can be declared instead.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hedgerow.table.dialect import Dialect, find_dialect, record, text_behind_qu
 from hedgerow.table.flat import flatten
 from hedgerow.table.options import ReadOptions, read_options, require_columns
 from hedgerow.table.table import Table
-from hedgerow.table.typed import MISSING, has_decimals, is_number_text, may_have_thousands, type_declared, type_texts
+from hedgerow.table.typed import MISSING, DecimalSign, has_decimals, is_number_text, type_declared, type_texts
 from hedgerow.table.write import unescape, unescape_name
 
 __all__ = ["Dialect", "find_dialect", "read_csv", "to_utf8"]
@@ -65,7 +65,7 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
     if unescape_formulas:
         before, texts = [unescape(one) for one in before], [unescape(one) for one in texts]
     _require_fitting(asked, text, dialect, cells, texts)
-    sign = asked.decimal or _decimal(texts, dialect.delimiter)
+    sign = _decimal(names, texts, dialect.delimiter, asked)
     signs = replace(asked, decimal=sign)
     columns = [
         attempt(
@@ -81,9 +81,6 @@ def read_csv(path: str | PathLike[str], *, unescape_formulas: bool = False, **op
         if table.arrow.schema.field(name).type == pa.string() and not before.equals(after)
     }
     reading = _reading(dialect, asked, sign, _encoding(data, text))
-    doubtful = [name for name, one in zip(names, texts, strict=True) if may_have_thousands(one)]
-    if doubtful and asked.decimal is None and dialect.delimiter != "," and sign == ".":
-        reading["decimal"] = f". (if it separates thousands in '{doubtful[0]}': --decimal , --thousands .)"
     if asked.header and _has_no_header(dialect.names, cells):
         reading["header"] = "the first line, as declared, though it looks like a row: --no-header"
     return replace(table, untrimmed=spaced, reading=reading)
@@ -115,7 +112,7 @@ def _require_fitting(
             f"The first line looks like names: without it {headed} of the columns would hold numbers. Leave 'header' "
             "out, or remove the line."
         )
-    if asked.decimal == "." and dialect.delimiter != ",":
+    if asked.decimal == "." and "," not in (dialect.delimiter, asked.thousands):
         for name, one in zip(dialect.names, texts, strict=True):
             if name not in asked.types and has_decimals(one, ","):
                 raise InputError(
@@ -172,12 +169,17 @@ def _has_no_header(names: Sequence[str], cells: pa.Table) -> bool:
     return numbers and repeated
 
 
-def _decimal(texts: Sequence[pa.Array], delimiter: str) -> str:
-    """The decimal sign: a comma where commas cut no cells, some column is numbers with one, and none with a point."""
-    if delimiter == ",":
-        return "."
-    commas = any(has_decimals(one, ",") for one in texts)
-    return "," if commas and not any(has_decimals(one, ".") for one in texts) else "."
+def _decimal(names: Sequence[str], texts: Sequence[pa.Array], delimiter: str, asked: ReadOptions) -> str:
+    found = DecimalSign(delimiter, asked)
+    for name, values in zip(names, texts, strict=True):
+        found.look_at(name, _without_codes(values, asked))
+    return found.sign()
+
+
+def _without_codes(texts: pa.Array, asked: ReadOptions) -> pa.Array:
+    if not asked.missing_codes:
+        return texts
+    return pc.if_else(pc.is_in(texts, pa.array(list(asked.missing_codes))), None, texts)
 
 
 def _parse(text: bytes, dialect: Dialect) -> pa.Table:
@@ -281,9 +283,7 @@ def _check_quoted(text: bytes, cells: pa.Table, dialect: Dialect) -> None:
 
 def _read_column(cells: pa.ChunkedArray, texts: pa.Array, name: str, signs: ReadOptions) -> pa.Array:
     """Type the distinct texts of a column together, and point every row at its value."""
-    if signs.missing_codes:
-        texts = pc.if_else(pc.is_in(texts, pa.array(list(signs.missing_codes))), None, texts)
-    values = type_declared(texts, name, signs)
+    values = type_declared(_without_codes(texts, signs), name, signs)
     ends = accumulate((len(chunk.dictionary) for chunk in cells.chunks), initial=0)
     places = [
         pc.add(chunk.indices, pa.scalar(start, pa.int32())) for chunk, start in zip(cells.chunks, ends, strict=False)

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from hedgerow.errors import InputError, ParameterError
-from hedgerow.table.checks import attempt
 
 DELIMITERS = (",", ";", "\t", "|")
 
@@ -56,9 +54,7 @@ class ReadOptions:
         if self.delimiter == "tab":
             object.__setattr__(self, "delimiter", "\t")
         if self.delimiter is not None and self.delimiter not in DELIMITERS:
-            raise ParameterError(
-                f"'delimiter' must be one of {', '.join(map(repr, DELIMITERS))}; got {self.delimiter!r}."
-            )
+            raise ParameterError(f"'delimiter' must be one of , ; | and tab; got {self.delimiter!r}.")
         if self.decimal not in (None, ".", ","):
             raise ParameterError(f"'decimal' must be '.' or ','; got {self.decimal!r}.")
         if self.thousands not in (None, ".", ",", " ", "'", "_"):
@@ -101,16 +97,6 @@ def without_codes(arrow: pa.Table, codes: Sequence[str]) -> pa.Table:
         marked = pc.is_in(texts, pa.array(list(codes), pa.string()))
         if pc.any(marked).as_py():
             arrow = arrow.set_column(n, name, pc.if_else(marked, None, arrow.column(n)))
-    return arrow
-
-
-def as_declared(arrow: pa.Table, types: Mapping[str, str]) -> pa.Table:
-    """The table with columns of declared types, or a refusal that names the column."""
-    require_columns(arrow.column_names, types)
-    for name, kind in types.items():
-        sentence = f"Column '{name}' cannot be read as {kind}; correct its cells, or list them as missing codes."
-        column = attempt(partial(arrow.column(name).cast, TYPES[kind]), sentence)
-        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
     return arrow
 
 

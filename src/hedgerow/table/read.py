@@ -12,8 +12,9 @@ from typing import Any
 
 from hedgerow.errors import InputError, ParameterError, within_limits
 from hedgerow.table.checks import existing_file
-from hedgerow.table.options import ReadOptions, as_declared, read_options, without_codes
+from hedgerow.table.options import ReadOptions, read_options, without_codes
 from hedgerow.table.table import Table
+from hedgerow.table.typed import as_declared
 
 
 @within_limits
@@ -75,8 +76,8 @@ READERS = {
 
 OPTIONS = {
     "csv": ("a delimited text", {"header", "delimiter", "decimal", "thousands", "encoding", "quote"}),
-    "excel": ("a workbook", {"sheet", "missing_codes"}),
-    "statistics": ("a file of a statistics package", {"labels", "missing_codes"}),
+    "excel": ("a workbook", {"sheet", "missing_codes", "types"}),
+    "statistics": ("a file of a statistics package", {"labels", "missing_codes", "types"}),
     "parquet": ("a Parquet file", set[str]()),
 }
 """Which options the reader of each kind of file takes."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 
@@ -21,6 +22,7 @@ from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, e
 from hedgerow.table.flat import flatten
 from hedgerow.table.frames import arrow_of
 from hedgerow.table.table import Table
+from hedgerow.table.typed import column_of, type_texts
 
 PACKED = (".gz", ".zip", ".zst")
 _MOST_UNPACKED = 16 * 2**30
@@ -89,15 +91,43 @@ def open_parquet(path: Path) -> Any:
         if is_folder
         else f"'{path.name}' is not a whole Parquet file; it may be cut short or damaged."
     )
-    check_names(attempt(lambda: parquet.read_schema(files[0]), damaged).names)
+    own = attempt(lambda: parquet.read_schema(files[0]), damaged).names
+    check_names(own)
+    keys = _folder_keys([Path(file).relative_to(folder) for file in files], path.name)
+    if both := [key.name for key in keys if key.name in own]:
+        raise InputError(
+            f"Folders in '{path.name}' are named after a column, '{both[0]}', that the files hold as well; take it out "
+            "of the files, or name the folders otherwise."
+        )
+    named = dataset.partitioning(keys, flavor="hive")
     found = attempt(
-        lambda: dataset.dataset(files, format="parquet", partitioning="hive", partition_base_dir=str(folder)), damaged
+        lambda: dataset.dataset(files, format="parquet", partitioning=named, partition_base_dir=str(folder)), damaged
     )
     fragments = attempt(lambda: list(found.get_fragments()), damaged)
     schemas = attempt(lambda: [one.physical_schema.remove_metadata() for one in fragments], damaged)
     if any(schema != schemas[0] for schema in schemas):
         raise InputError(f"The Parquet files in '{folder.name}' differ in columns or types; a table needs one kind.")
     return found
+
+
+_UNNAMED = "__HIVE_DEFAULT_PARTITION__"
+"""The value, in the name of a folder, of rows without one."""
+
+
+def _folder_keys(files: Sequence[Path], shown: str) -> pa.Schema:
+    """The columns that the names of folders give values (`zip=01234`), typed as the cells of delimited files are."""
+    found = [dict(key.split("=", 1) for key in file.parts[:-1] if "=" in key) for file in files]
+    if any(keys.keys() != found[0].keys() for keys in found):
+        raise InputError(
+            f"The files in '{shown}' lie at different depths below it, or in folders that name different columns; a "
+            "table needs one kind."
+        )
+    kinds = []
+    for name in found[0]:
+        texts = sorted({unquote(keys[name]) for keys in found} - {_UNNAMED})
+        kind = type_texts(pa.array(texts, pa.string())).type
+        kinds.append((name, kind if kind == pa.int64() else pa.string()))
+    return pa.schema(kinds)
 
 
 def is_database(source: str) -> bool:
@@ -130,8 +160,6 @@ def _read_postgres(address: str, name: str) -> Table:
         import psycopg
     except ImportError:
         raise InputError("PostgreSQL needs psycopg: pip install 'hedgerow[pg]'.") from None
-    from hedgerow.table.typed import column_of
-
     refused = "The PostgreSQL server cannot be reached under that address, or refuses the log-in."
     missing = "The PostgreSQL database has no such table, or the account may not read it."
     with attempt(lambda: psycopg.connect(address), refused) as connection:

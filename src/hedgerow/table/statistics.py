@@ -1,16 +1,20 @@
 """Read files of statistics packages (SPSS, Stata, SAS) with pyreadstat.
 
-A coded column keeps its codes, which are what the data say, unless labels are asked for; a label may be missing or
-shared by several codes, which is refused then. Values that a file declares as missing are missing. SAS keeps labels in
-a catalog of its own: the one beside the file, of the same name or called formats.sas7bcat, is read with it.
+Whole numbers that a format shows with leading zeros (N5 of SPSS, %05.0f of Stata, Z5 of SAS) are texts with them, as in
+delimited files. A coded column keeps its codes, which are what the data say, unless labels are asked for; a label may
+be missing or shared by several codes, which is refused then. Values that a file declares as missing are missing. SAS
+keeps labels in a catalog of its own: the one beside the file, of the same name or called formats.sas7bcat, is read with
+it.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -19,7 +23,7 @@ from hedgerow.errors import InputError
 from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, optional
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
-from hedgerow.table.typed import cell_text, column_of
+from hedgerow.table.typed import cell_text, column_of, with_zeros
 
 _READERS = {
     ".sav": "read_sav",
@@ -36,6 +40,7 @@ def read_statistics(
     *,
     labels: bool = False,
     missing_codes: Sequence[str] = (),
+    types: Mapping[str, str] = MappingProxyType({}),
     max_cells: int = MAX_CELLS,
 ) -> Table:
     """Read a file of SPSS, Stata or SAS, with codes or, where the file declares them, with their labels."""
@@ -44,7 +49,7 @@ def read_statistics(
     name = _READERS.get(file.suffix.lower())
     if name is None:
         raise InputError(f"'{file.name}' must end in {', '.join(_READERS)}.")
-    columns, declared = _read(getattr(pyreadstat, name), file, max_cells)
+    columns, declared, digits = _read(getattr(pyreadstat, name), file, max_cells)
     if file.suffix.lower() == ".sas7bdat" and (catalog := _catalog_beside(file)) is not None:
         declared = _labels_of(pyreadstat, file, catalog)
     check_names(list(columns))
@@ -53,6 +58,9 @@ def read_statistics(
             column: _label(_present(cells, missing_codes), declared.get(column, {}), column)
             for column, cells in columns.items()
         }
+    for column, least in digits.items():
+        if types.get(column) not in ("whole", "number"):
+            columns[column] = with_zeros(columns[column], [least] * len(columns[column]))
     arrays = [column_of(cells, column, missing_codes) for column, cells in columns.items()]
     kept = [column for column in columns if column in declared]
     shown = ("read as labels: " if labels else "read as codes: ") + ", ".join(kept)
@@ -95,10 +103,18 @@ def _label(cells: Sequence[Any], labels: Mapping[Any, str], name: str) -> list[A
     return [labels.get(cell) if cell == cell else None for cell in cells]
 
 
-def _read(reader: Any, file: Path, max_cells: int) -> tuple[dict[str, Sequence[Any]], dict[str, dict[Any, str]]]:
+_Columns = dict[str, Sequence[Any]]
+_PADDED = re.compile(r"(?:N|Z|%0)(\d{1,2})(?:\.0?[fg]?)?")
+"""Formats of SPSS, SAS and Stata that show whole numbers with zeros in front, and with how many digits."""
+
+
+def _read(reader: Any, file: Path, max_cells: int) -> tuple[_Columns, dict[str, dict[Any, str]], dict[str, int]]:
+    """The columns of a file, their value labels, and the digits that are shown at least."""
     damaged = f"'{file.name}' cannot be read as the file that its ending says; it may be cut short or damaged."
     _, announced = attempt(lambda: reader(file, metadataonly=True), damaged)
     # Transport files do not announce their rows; they are not compressed either, so their size is their limit.
     check_size(announced.number_rows or 0, announced.number_columns, max_cells=max_cells)
     columns, meta = attempt(lambda: reader(file, output_format="dict"), damaged)
-    return dict(columns), dict(meta.variable_value_labels)
+    formats = {column: _PADDED.fullmatch(str(shown)) for column, shown in meta.original_variable_types.items()}
+    digits = {column: int(found[1]) for column, found in formats.items() if found}
+    return dict(columns), dict(meta.variable_value_labels), digits

@@ -16,15 +16,17 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import is_numeric, one_array
 from hedgerow.errors import InputError
 from hedgerow.table.checks import attempt
-from hedgerow.table.options import TYPES, ReadOptions
+from hedgerow.table.options import TYPES, ReadOptions, require_columns
 
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NULL", "null", "?")
 """Cells that stand for a missing value."""
@@ -82,6 +84,48 @@ _WRITTEN = {
 """How cells of a type are written, for those whose are not."""
 
 
+def as_declared(arrow: pa.Table, types: Mapping[str, str]) -> pa.Table:
+    """The table with columns of declared types, or a refusal that names the column.
+
+    Texts are read as the cells of a delimited file are. Other values keep what they say: any of them as text, whole
+    numbers as numbers and back, days as times and back. Arrow alone would make a truth value of 7, a time of 1970 of a
+    whole number, and drop the time of a day.
+    """
+    require_columns(arrow.column_names, types)
+    for name, kind in types.items():
+        column = arrow.column(name)
+        if (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and kind != "text":
+            texts = one_array(column).cast(pa.string()).dictionary_encode()
+            column = type_declared(texts.dictionary, name, ReadOptions(types={name: kind})).take(texts.indices)
+        else:
+            column = _change_type(column, name, kind)
+        arrow = arrow.set_column(arrow.column_names.index(name), name, column)
+    return arrow
+
+
+def _change_type(column: pa.ChunkedArray, name: str, kind: str) -> pa.ChunkedArray:
+    wanted = TYPES[kind]
+    fitting = any(test(column.type) and wanted in others for test, others in _KEEPING)
+    if wanted == pa.string() or column.type in (wanted, pa.null()) or fitting:
+        with suppress(pa.ArrowInvalid):
+            cast = column.cast(wanted)
+            if wanted != pa.date32() or cast.cast(column.type).equals(column):
+                return cast
+    spoken = _SPOKEN.get(column.type, "number" if is_numeric(column.type) else "another type")
+    raise InputError(
+        f"Column '{name}' cannot be read as {kind}: it holds {spoken}, some of which would become something else. "
+        "Correct its cells, list them as missing codes, or declare another type."
+    )
+
+
+_KEEPING: tuple[tuple[Callable[[pa.DataType], bool], set[pa.DataType]], ...] = (
+    (is_numeric, {pa.int64(), pa.float64()}),
+    (pa.types.is_date, {pa.timestamp("us")}),
+    (pa.types.is_timestamp, {pa.date32()}),
+)
+"""Which types say the same as others, where a cast loses nothing."""
+
+
 def is_number_text(text: str) -> bool:
     """Return whether a text is a number with a decimal point or comma."""
     return re.fullmatch(rf"{_NUMBER}|{_WHOLE},\d+", text, re.ASCII) is not None
@@ -95,11 +139,51 @@ def has_decimals(texts: pa.Array, sign: str) -> bool:
     return _all_match(texts, pattern) and bool(pc.any(pc.match_substring(texts, sign)).as_py())
 
 
-def may_have_thousands(texts: pa.Array) -> bool:
-    """Tell whether all distinct texts are numbers, some with a point, that has three digits behind it every time."""
-    pattern = r"-?[1-9]\d{0,2}(?:\.\d{3})?"
-    some = texts.null_count < len(texts)
-    return some and _all_match(texts, pattern) and bool(pc.any(pc.match_substring(texts, ".")).as_py())
+def _may_have_thousands(texts: pa.Array, sign: str) -> bool:
+    """Tell whether the distinct texts, numbers with this sign, have three digits behind it every time."""
+    return _all_match(texts, rf"-?(?:0|[1-9]\d{{0,2}}(?:{re.escape(sign)}\d{{3}})?)")
+
+
+class DecimalSign:
+    """The decimal sign of a delimited file, decided on the distinct texts of all its columns, or as declared.
+
+    A comma, if it is not the delimiter, some column has decimals behind commas, and none behind points. 1.234 and
+    1,234 do not say whether their sign stands before decimals or between thousands, so they decide nothing; where no
+    other column does, they are refused.
+    """
+
+    def __init__(self, delimiter: str, asked: ReadOptions) -> None:
+        self._asked, self._signs = asked, () if delimiter == "," else (".", ",")
+        self._sure = set[str]()
+        self._open = dict[str, str]()
+
+    def look_at(self, name: str, texts: pa.Array) -> None:
+        """Take a column's texts, without those that mean missing, into account."""
+        if self._asked.types.get(name) == "text":
+            return
+        for sign in self._signs:
+            if has_decimals(texts, sign):
+                if not self._asked.thousands and _may_have_thousands(texts, sign):
+                    self._open.setdefault(sign, name)
+                else:
+                    self._sure.add(sign)
+
+    def sign(self) -> str:
+        """The sign; a column whose numbers would be a thousandth or a thousandfold of what is meant is refused."""
+        if self._asked.decimal:
+            return self._asked.decimal
+        if not self._signs or self._asked.thousands == ",":
+            return "."
+        sign = "," if self._sure == {","} else "."
+        if self._sure != {sign} and (undecided := {"."} & self._open.keys() if self._sure else self._open.keys()):
+            seen = min(undecided)
+            other = "," if seen == "." else "."
+            raise InputError(
+                f"Column '{self._open[seen]}' has exactly three digits behind each '{seen}', which may stand before "
+                f"decimals or between thousands: declare decimal='{seen}' (--decimal {seen}), or decimal='{other}' and "
+                f"thousands='{seen}' (--decimal {other} --thousands {seen})."
+            )
+        return sign
 
 
 def _with_points(texts: pa.Array, decimal: str, thousands: str) -> pa.Array | None:
@@ -175,6 +259,18 @@ def column_of(cells: Sequence[Any], name: str, codes: Sequence[str] = ()) -> pa.
         values = [None if value is None else int(value) for value in values]
     sentence = f"Column '{name}' cannot be read as {next(iter(kinds), 'empty')}."
     return attempt(lambda: pa.array(values), sentence)
+
+
+def with_zeros(cells: Sequence[Any], digits: Sequence[int]) -> Sequence[Any]:
+    """The whole numbers among cells as texts, where some are shown with zeros in front, in at least so many digits."""
+
+    def text(cell: Any, least: int) -> Any:
+        is_whole = isinstance(cell, int | float) and not isinstance(cell, bool) and cell >= 0 and cell % 1 == 0
+        return f"{int(cell):0{least}d}" if is_whole else cell
+
+    shown = [text(cell, least) for cell, least in zip(cells, digits, strict=True)]
+    changed = (one for cell, one in zip(cells, shown, strict=True) if cell and one is not cell)
+    return shown if any(one.startswith("0") for one in changed) else cells
 
 
 def _is_missing(cell: Any) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pyarrow as pa
 
 from hedgerow.arrays import is_numeric
@@ -91,12 +92,15 @@ class Score:
 
 def compare_releases(
     releases: Mapping[str, Release],
-    workload: Workload,
+    workload: Workload | None = None,
     original: pa.Table | None = None,
     *,
     progress: Callable[[str, float], None] = lambda step, share: None,
 ) -> dict[str, list[QuestionOutcome]]:
-    """Ask all releases the same questions; with the original table the truth stands beside the answers."""
+    """Ask all releases the same questions; with the original table the truth stands beside the answers.
+
+    Without a workload the questions are those of `Workload()` that the columns allow.
+    """
     questions = questions_for(list(releases.values()), workload, original)
     truths = true_answers(original, questions) if original is not None else None
     outcomes = {}
@@ -107,9 +111,10 @@ def compare_releases(
 
 
 def questions_for(
-    releases: Sequence[Release], workload: Workload, original: pa.Table | None = None
+    releases: Sequence[Release], wanted: Workload | None, original: pa.Table | None = None
 ) -> list[RandomQuestion]:
     """Draw a workload over the columns that all releases share, from the original table or else from a release."""
+    workload = wanted or Workload()
     names = _shared_columns(releases, workload)
     sensitive = _sensitive(releases, workload)
     source = original if original is not None else _first_plain(releases, (*names, sensitive))
@@ -118,6 +123,8 @@ def questions_for(
         raise ParameterError(
             f"the original table must have the columns of the releases; it lacks {', '.join(missing)}."
         )
+    if wanted is None:
+        workload = _allowed_questions(workload, len(names), source.schema.field(sensitive).type)
     _require_numbers(source, sensitive, workload)
     return draw_questions(workload, {name: source.column(name) for name in names}, source.column(sensitive), sensitive)
 
@@ -148,6 +155,13 @@ def _first_plain(releases: Sequence[Release], names: Sequence[str]) -> pa.Table:
     raise ParameterError(
         "none of the releases has values as they were; name the table that they come from: --original."
     )
+
+
+def _allowed_questions(workload: Workload, columns: int, kind: pa.DataType) -> Workload:
+    """Of a workload that nobody chose, what can be asked of so many columns and a sensitive one of this type."""
+    aggregates = workload.aggregates if is_numeric(kind) else ("count",)
+    dimensions = tuple(min(number, columns) for number in workload.dimensions)
+    return msgspec.structs.replace(workload, aggregates=aggregates, dimensions=dimensions)
 
 
 def _require_numbers(source: pa.Table, sensitive: str, workload: Workload) -> None:

@@ -77,7 +77,7 @@ def read_workload(path: str | os.PathLike[str]) -> Workload:
     try:
         return msgspec.toml.decode(file.read_bytes(), type=Workload).check()
     except OSError as error:
-        raise InputError(f"'{file.name}' cannot be read: {error.strerror}.") from None
+        raise InputError(f"'{file.name}' cannot be read: {(error.strerror or '').lower()}.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise ParameterError(f"'{file.name}' is not a workload: {error}.") from None
 
