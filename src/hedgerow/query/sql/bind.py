@@ -219,7 +219,7 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     known, hidden, mixed = _split(fitter.binder.predicate(question.where), frozenset(sensitive))
     bound = Bound(keys, (*aggregates, *slots), groups, known, hidden, fitter.bases, mixed, fitter.derived)
     _check_groups(bound)
-    bound = bind_outcome(bound, question.outcome, [item for item in select if isinstance(item, Computed)])
+    bound = bind_outcome(bound, question.outcome, select)
     _check_names(bound)
     return bound
 
@@ -394,8 +394,9 @@ def _check_names(bound: Bound) -> None:
         taken.add(name.lower())
 
 
-def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -> Bound:
-    """Resolve the names of results."""
+def bind_outcome(bound: Bound, outcome: Outcome, select: Sequence[Key | Aggregate | Computed]) -> Bound:
+    """Resolve the names of results, and their places in the select list."""
+    computed = [item for item in select if isinstance(item, Computed)]
     results = {item.alias: _result_column(item) for item in bound.aggregates}
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
@@ -407,7 +408,9 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
     results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
     others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
     binder = Binder({**others, **results, **keys})
-    order = tuple(_order(term, binder, [*keys, *results]) for term in outcome.order)
+    aliases = iter(named)
+    places = [next(aliases).alias if isinstance(item, Computed) else item.alias for item in select]
+    order = tuple(_order(term, binder, places) for term in outcome.order)
     having = binder.predicate(outcome.having)
     used = columns_of(having).union(*(columns_of(term.expression) for term in order))
     extra = tuple(Key(c, f"{SLOT}{c.name}") for c in bound.groups if f"{SLOT}{c.name}" in used)
@@ -432,10 +435,9 @@ def _free(wanted: str, taken: dict[str, Column]) -> str:
     return wanted if wanted not in taken else _free(f"{wanted}_", taken)
 
 
-def _order(term: Order, binder: Binder, names: list[str]) -> Order:
+def _order(term: Order, binder: Binder, shown: Sequence[str]) -> Order:
     place = term.expression
     if isinstance(place, Constant):
-        shown = [name for name in names if not name.startswith(SLOT)]
         if type(place.value) is not int or not 1 <= place.value <= len(shown):
             raise QueryError(f"ORDER BY takes results by name, or by position from 1 to {len(shown)}")
         return replace(term, expression=binder.columns[shown[place.value - 1]])

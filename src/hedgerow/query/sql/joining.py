@@ -10,7 +10,7 @@ looked up in arrays.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +23,7 @@ from hedgerow.exact import floats_of
 from hedgerow.query.sql.question import Column, Expression, Kind, Lookup, kind_of
 from hedgerow.query.sql.strict import is_set
 
-__all__ = ["FOREIGN", "Joined", "Joins", "join", "own_nodes", "own_tables"]
+__all__ = ["FOREIGN", "Joined", "Joins", "grouped_names", "join", "names_result", "own_nodes", "own_tables"]
 
 _numbers = itertools.count()
 _TYPES = {
@@ -310,6 +310,20 @@ def _belongs(column: exp.Column, own: Mapping[str, str], alias: str, scope: _Sco
     return column.name.lower() in own and not elsewhere
 
 
+def grouped_names(select: exp.Select) -> set[str]:
+    """Columns that GROUP BY names, in lower case."""
+    group = select.args.get("group")
+    return {item.name.lower() for item in group.expressions if isinstance(item, exp.Column)} if group else set()
+
+
+def names_result(column: exp.Column, grouped: Collection[str]) -> bool:
+    """Tell whether a name that is that of a result means it: alone in ORDER BY, or in HAVING if not grouped by."""
+    clause = column.find_ancestor(exp.Having, exp.Order, exp.AggFunc, exp.Select)
+    if column.table or not isinstance(clause, exp.Having | exp.Order) or isinstance(clause.parent, exp.WithinGroup):
+        return False
+    return isinstance(column.parent, exp.Ordered) or column.name.lower() not in grouped
+
+
 def _column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
@@ -321,11 +335,9 @@ def _rename(select: exp.Select, scope: _Scope) -> None:
     ]
     select.set("expressions", items)
     results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    grouped = grouped_names(select)
     for column in list(own_nodes(select, exp.Column)):
-        if column.name.startswith(FOREIGN):
-            continue
-        clause = column.find_ancestor(exp.Having, exp.Order, exp.AggFunc, exp.Select)
-        if isinstance(clause, exp.Having | exp.Order) and not column.table and column.name.lower() in results:
+        if column.name.startswith(FOREIGN) or (column.name.lower() in results and names_result(column, grouped)):
             continue
         name = scope.resolve(column)
         if name is not None:

@@ -543,6 +543,7 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     if has_shorthand or is_set(tree.args.get("group")) or any(of_constants):
         tree = written_out(tree)
     question = _question(tree)
+    _check_meanings(question)
     check_nodes(tree)
     if not has_rows and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
         raise QueryError(f"select at least one of {_LIST}; single rows have no bounds")
@@ -565,6 +566,26 @@ def _question(tree: exp.Select) -> Question:
     select = tuple(results.item(item) for item in tree.expressions)
     outcome = results.outcome(tree)
     return Question(select, condition, _groups(tree.args.get("group"), rows), tuple(results.slots), outcome)
+
+
+def _check_meanings(question: Question) -> None:
+    """Refuse a name that is that of a column in GROUP BY and of another result, where databases mean the column."""
+    groups = {group.text.lower() for group in question.groups if isinstance(group, Name)}
+    named: dict[str, str] = {}
+    for item in question.select:
+        if isinstance(item, Key) and isinstance(item.column, Name):
+            named[item.alias.lower()] = item.column.text.lower()
+        elif item.alias:
+            named[item.alias.lower()] = "" if isinstance(item, Key) else SLOT
+    # GROUP BY may itself name a result, which then is its column.
+    columns = groups | {named[name] for name in groups & set(named)}
+    shadowed = {name for name, meant in named.items() if name in columns and meant in {*columns, SLOT} - {name}}
+    outcome = question.outcome
+    parts = [outcome.having, *(item.expression for item in question.select if isinstance(item, Computed))]
+    parts += [term.expression for term in outcome.order if not isinstance(term.expression, Name)]
+    twice = next((name for part in parts for name in sorted(names_of(part)) if name.lower() in shadowed), None)
+    if twice is not None:
+        raise QueryError(f"'{twice}' is a column of GROUP BY and the name of another result; give that another name")
 
 
 def _given_names(tree: exp.Select) -> set[str]:
