@@ -115,14 +115,8 @@ class Answered:
 
     def number(self, node: Expression) -> Uncertain:
         """The bounds of an expression, row by row."""
-        if node == Constant(None):
-            nothing: list[Any] = [None] * len(self)
-            unknown = Estimate(
-                nothing, nothing, [math.nan] * len(self), [0.0] * len(self), [True] * len(self), Rounding.WHOLE
-            )
-            return Uncertain(unknown, [True] * len(self))
         if isinstance(node, Constant):
-            return Uncertain(constant(node.value, len(self)), [False] * len(self))
+            return Uncertain(constant(node.value, len(self)), [node.value is None] * len(self))
         if isinstance(node, Cast):
             return self.number(node.operand)
         if isinstance(node, Name | Column) and (found := self._number_named(node)) is not None:

@@ -447,7 +447,7 @@ def _order(term: Order, binder: Binder, shown: Sequence[str]) -> Order:
 def _check_computed(node: Expression | Predicate, keys: Mapping[str, Column]) -> None:
     """Refuse what results are not computed with; names are results or keys."""
     if isinstance(node, Arithmetic) and any(
-        isinstance(side, Constant) and isinstance(side.value, bool | str | None) for side in (node.left, node.right)
+        isinstance(side, Constant) and isinstance(side.value, bool | str) for side in (node.left, node.right)
     ):
         raise QueryError(_BETWEEN)
     if isinstance(node, Arithmetic | Call | Case | Compare | And | Or | Not | In | IsNull):

@@ -565,7 +565,15 @@ def _question(tree: exp.Select) -> Question:
     results = _Results(rows, _given_names(tree))
     select = tuple(results.item(item) for item in tree.expressions)
     outcome = results.outcome(tree)
+    if any(isinstance(item, Aggregate) for item in (*select, *results.slots)):
+        select = tuple(map(_as_result, select))
     return Question(select, condition, _groups(tree.args.get("group"), rows), tuple(results.slots), outcome)
+
+
+def _as_result(item: Key | Aggregate | Computed) -> Key | Aggregate | Computed:
+    """A constant beside aggregates is a result, and nothing that is grouped by."""
+    is_constant = isinstance(item, Key) and not names_of(item.column)
+    return Computed(item.column, item.alias) if isinstance(item, Key) and is_constant else item
 
 
 def _check_meanings(question: Question) -> None:
@@ -716,7 +724,7 @@ class _Results:
             raise refusal(call, "an aggregate takes one column or expression: sum(x)")
         inner = call.this
         is_all = inner is None or isinstance(inner, exp.Star)
-        is_all = is_all or (isinstance(inner, exp.Literal) and not inner.is_string)
+        is_all = is_all or isinstance(inner, exp.Literal | exp.Boolean)
         if isinstance(call, exp.Count) and is_all:
             return None
         return self.rows.expression(inner)
