@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator as operators
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -69,7 +69,7 @@ from hedgerow.query.sql.question import (
 )
 from hedgerow.verify.names import text_in_form
 
-__all__ = ["Binder", "bind", "bind_outcome", "compare_constant", "narrowed"]
+__all__ = ["Binder", "bind", "bind_outcome", "check_forms", "compare_constant", "narrowed"]
 
 _COMPARE: dict[str, Any] = {
     "=": operators.eq,
@@ -549,7 +549,7 @@ def _on_column(side: Expression, constant: Constant) -> Constant | None:
     """Read the constant as a value of the expression's kind; None where no such value exists on the grid."""
     kind = kind_of(side)
     if isinstance(side, Column) and kind is Kind.TEXT and isinstance(constant.value, str):
-        _check_form(side, constant.value)
+        check_forms(side, [constant.value])
     if _has_grid(side):
         _, least, largest = _grid(side)
         steps = _steps(side, constant)
@@ -591,9 +591,10 @@ def _step(side: Expression, steps: int) -> Constant:
     return Constant(steps, Kind.INT)
 
 
-def _check_form(column: Column, text: str) -> None:
-    """Refuse a text that cannot be published there, though the original table may have held it."""
-    if text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)):
+def check_forms(column: Column, texts: Iterable[str | None]) -> None:
+    """Refuse texts that cannot be published there, though the original table may have held them."""
+    kept = (text for text in texts if text is not None)
+    if any(text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)) for text in kept):
         trimmed = "without spaces around them, two blanks together and signs that nobody sees"
         forms = {"read": "without spaces around them", "trimmed": f"{trimmed}, in Unicode's form NFC"}
         form = forms.get(column.texts, f"{trimmed}, in lower case and Unicode's form NFC")
