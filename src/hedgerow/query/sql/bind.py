@@ -65,6 +65,7 @@ from hedgerow.query.sql.question import (
     default_name,
     float_of,
     kind_of,
+    names_of,
     number_of,
 )
 from hedgerow.verify.names import text_in_form
@@ -87,9 +88,10 @@ _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True)
 class Binder:
-    """Binds to the columns that it knows."""
+    """Binds to the columns that it knows, and to those that stand for whole `expressions`."""
 
     columns: Mapping[str, Column]
+    expressions: Mapping[Expression, Column] = field(default_factory=dict)
 
     def column(self, name: Name) -> Column:
         """Find a column: exactly as written, or in any case where that is unambiguous and the name is not quoted."""
@@ -102,7 +104,7 @@ class Binder:
         raise QueryError(f"there is no column '{name.text}'; {self._suggestion(name.text)}{quotes}")
 
     def _suggestion(self, text: str) -> str:
-        lowered = {name.lower(): name for name in self.columns if name.isprintable()}
+        lowered = {name.lower(): name for name in self.columns if name.isprintable() and not name.startswith(DERIVED)}
         close = [lowered[match] for match in difflib.get_close_matches(text.lower(), lowered, n=3)]
         close += [
             name for name in lowered.values() if len(text) > 1 and text.lower() in name.lower() and name not in close
@@ -162,6 +164,8 @@ class Binder:
         """Bind an expression; constants keep no kind until they meet a column."""
         if isinstance(node, Name):
             return self.column(node)
+        if self.expressions and node in self.expressions:
+            return self.expressions[node]
         # Inside decimal arithmetic floats may be off in their last digits; what it gives to others may not.
         is_smooth = isinstance(node, Arithmetic | Case) or (isinstance(node, Call) and node.function in _SMOOTH)
         inner = self.expression if is_smooth and scale_of(node, self.column) is not None else self.exactly
@@ -211,7 +215,8 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     """Resolve every name, give every constant its kind, and split the condition."""
     fitter = _Fitter(Binder(columns), frozenset(sensitive))
     aliases = {item.alias.lower(): item.column for item in question.select if isinstance(item, Key) and item.alias}
-    groups = tuple(fitter.column(_resolve_alias(item, aliases, columns)) for item in question.groups)
+    written = [_resolve_alias(item, aliases, columns) for item in question.groups]
+    groups = tuple(map(fitter.column, written))
     select = [fitter.item(item, {slot.alias: slot for slot in question.slots}) for item in question.select]
     slots = tuple(fitter.aggregate(slot) for slot in question.slots)
     keys = tuple(item for item in select if isinstance(item, Key))
@@ -219,7 +224,7 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     known, hidden, mixed = _split(fitter.binder.predicate(question.where), frozenset(sensitive))
     bound = Bound(keys, (*aggregates, *slots), groups, known, hidden, fitter.bases, mixed, fitter.derived)
     _check_groups(bound)
-    bound = bind_outcome(bound, question.outcome, select)
+    bound = bind_outcome(bound, question.outcome, select, dict(zip(written, groups, strict=True)))
     _check_names(bound)
     return bound
 
@@ -394,8 +399,13 @@ def _check_names(bound: Bound) -> None:
         taken.add(name.lower())
 
 
-def bind_outcome(bound: Bound, outcome: Outcome, select: Sequence[Key | Aggregate | Computed]) -> Bound:
-    """Resolve the names of results, and their places in the select list."""
+def bind_outcome(
+    bound: Bound,
+    outcome: Outcome,
+    select: Sequence[Key | Aggregate | Computed],
+    groups: Mapping[Expression, Column] | None = None,
+) -> Bound:
+    """Resolve the names of results, their places in the select list, and the expressions that are grouped by."""
     computed = [item for item in select if isinstance(item, Computed)]
     results = {item.alias: _result_column(item) for item in bound.aggregates}
     named = tuple(
@@ -407,7 +417,14 @@ def bind_outcome(bound: Bound, outcome: Outcome, select: Sequence[Key | Aggregat
     kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
     results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
     others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
-    binder = Binder({**others, **results, **keys})
+    taken = {name.lower() for name in (*results, *keys)}
+    shown_as = {key.column: keys[key.alias] for key in reversed(bound.keys)}
+    grouped = {
+        node: shown_as.get(column, others.get(column.name, column))
+        for node, column in (groups or {}).items()
+        if not isinstance(node, Name | Constant) and not taken & {name.lower() for name in names_of(node)}
+    }
+    binder = Binder({**others, **results, **keys}, grouped)
     aliases = iter(named)
     places = [next(aliases).alias if isinstance(item, Computed) else item.alias for item in select]
     order = tuple(_order(term, binder, places) for term in outcome.order)
