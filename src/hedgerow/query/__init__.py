@@ -124,8 +124,7 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.answer import finish_result
-        from hedgerow.query.answered import calculate_results, check_results
+        from hedgerow.query.answered import conclude_result
         from hedgerow.query.cut import cut_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
@@ -137,10 +136,7 @@ class Session:
         found = cut_results(bound, found) if any(item.scale is not None for item in bound.aggregates) else found
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
-        if bound.may_fail:
-            check_results(bound, found)
-        computed = calculate_results(bound, found) if bound.outcome.computed else {}
-        return finish_result(bound, replace(found, estimates=found.estimates | computed))
+        return conclude_result(bound, found)
 
     def check(self, bound: Bound) -> None:
         """Refuse a question that looks at rows in which one of its expressions has no value."""

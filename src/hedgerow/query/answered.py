@@ -28,6 +28,7 @@ from hedgerow.query.answer import (
     as_days,
     combine,
     constant,
+    finish_result,
     require_mean,
 )
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
@@ -58,7 +59,7 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["Answered", "calculate_results", "check_results", "exact_numbers"]
+__all__ = ["Answered", "conclude_result", "exact_numbers"]
 
 _TRUE, _FALSE, _NULL = 1, 2, 4
 _NUMBERS = (
@@ -238,7 +239,14 @@ class Answered:
         return Answered(self.keys, self.numbers, sure, expected, self.order).take(possible)
 
 
-def calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
+def conclude_result(bound: Bound, result: Result) -> Result:
+    """What a question says about the results of its aggregates, checked and computed; HAVING, ORDER BY and LIMIT."""
+    _check_results(bound, result)
+    computed = _calculate_results(bound, result) if bound.outcome.computed else {}
+    return finish_result(bound, replace(result, estimates=result.estimates | computed))
+
+
+def _calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
     """The computed results of a question that are more than arithmetic of results: functions, CASE, and keys."""
     wanted = [
         item for item in bound.outcome.computed if item.alias not in result.estimates and _is_more(item.expression)
@@ -260,7 +268,7 @@ def calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
     }
 
 
-def check_results(bound: Bound, result: Result) -> None:
+def _check_results(bound: Bound, result: Result) -> None:
     """Refuse what a question computes from its results, or asks of them, where it has no value for sure."""
     if not bound.outcome.may_fail:
         return

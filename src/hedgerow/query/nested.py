@@ -18,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.answer import Estimate, Result, Rounding, finish_result
-from hedgerow.query.answered import Answered, check_results
+from hedgerow.query.answer import Estimate, Result, Rounding
+from hedgerow.query.answered import Answered, conclude_result
 from hedgerow.query.calculated import Uncertain
 from hedgerow.query.evidence.view import column_of
 from hedgerow.query.sql.bind import bind_outcome
@@ -89,8 +89,7 @@ def finish(result: Result, question: Question, names: Sequence[str]) -> Result:
     bound = Bound(keys, tuple(items), groups, Truth(True), Truth(True), {})
     named = {item.alias: item for item in (*keys, *items)}
     bound = bind_outcome(bound, question.outcome, [named[name] for name in names])
-    check_results(bound, result)
-    return finish_result(bound, result)
+    return conclude_result(bound, result)
 
 
 def _kind_of(name: str, estimate: Estimate) -> Column:
@@ -230,7 +229,9 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
     sure = [not groups or any(rows.sure[row] for row in cell) for cell in members]
     expected = [not groups or any(rows.expected[row] for row in cell) for cell in members]
     found = Answered(keys, numbers, sure, expected, tuple(order))
-    computed = {name: item.expression for name, item in zip(order, question.select, strict=True) if isinstance(item, Computed)}
+    computed = {
+        name: item.expression for name, item in zip(order, question.select, strict=True) if isinstance(item, Computed)
+    }
     for expression in computed.values():
         found.defined.expression(expression)
     return replace(found, numbers=numbers | {name: found.number(node) for name, node in computed.items()})

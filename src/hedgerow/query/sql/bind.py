@@ -611,7 +611,9 @@ def _step(side: Expression, steps: int) -> Constant:
 def check_forms(column: Column, texts: Iterable[str | None]) -> None:
     """Refuse texts that cannot be published there, though the original table may have held them."""
     kept = (text for text in texts if text is not None)
-    if any(text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)) for text in kept):
+    if any(
+        text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)) for text in kept
+    ):
         trimmed = "without spaces around them, two blanks together and signs that nobody sees"
         forms = {"read": "without spaces around them", "trimmed": f"{trimmed}, in Unicode's form NFC"}
         form = forms.get(column.texts, f"{trimmed}, in lower case and Unicode's form NFC")

@@ -78,7 +78,7 @@ class Composer:
         tree, scope = unwrap(tree, scope)
         if isinstance(tree, exp.Union):
             found = self._union(tree, scope)
-            return _arrange(found.result(), tree, {name: None for name in found.names})
+            return _arrange(found.result(), tree, dict.fromkeys(found.names))
         select, source = self._flat(tree, scope)
         if source is None and (groupings := groupings_of(select, self.joins.columns)) is not None:
             return self._answer_groupings(select, groupings, scope)

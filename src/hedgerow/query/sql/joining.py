@@ -190,7 +190,9 @@ class Joins:
             raise QueryError("* cannot be used with JOIN; name the columns")
         select.set("joins", None)
         lowered = [name.lower() for name in self.columns]
-        scope = _Scope({alias: {low: name if lowered.count(low) == 1 else "" for low, name in zip(lowered, self.columns)}})
+        scope = _Scope(
+            {alias: {low: name if lowered.count(low) == 1 else "" for low, name in zip(lowered, self.columns)}}
+        )
         for node in joins:
             self._add(select, node, scope)
         _rename(select, scope)

@@ -98,7 +98,9 @@ def source_of(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[
     node = clause.this
     for join in select.args.get("joins") or []:
         if isinstance(join.this, exp.Table) and join.this.name.lower() in scope:
-            raise QueryError(f"'{join.this.name[:60]}' of WITH cannot be joined; tables of your own can, by other names")
+            raise QueryError(
+                f"'{join.this.name[:60]}' of WITH cannot be joined; tables of your own can, by other names"
+            )
     if select.args.get("joins") and not (isinstance(node, exp.Table) and node.name.lower() == "release"):
         raise QueryError(
             "tables of your own are joined with the release itself: FROM release JOIN t ON release.a = t.a"
