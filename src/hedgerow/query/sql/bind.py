@@ -419,7 +419,7 @@ def bind_outcome(
     others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
     taken = {name.lower() for name in (*results, *keys)}
     shown_as = {key.column: keys[key.alias] for key in reversed(bound.keys)}
-    grouped = {
+    grouped: dict[Expression, Column] = {
         node: shown_as.get(column, others.get(column.name, column))
         for node, column in (groups or {}).items()
         if not isinstance(node, Name | Constant) and not taken & {name.lower() for name in names_of(node)}

@@ -505,7 +505,7 @@ def is_expression(text: str) -> bool:
     except (QueryError, RecursionError):
         return False
     said = [name for name, value in tree.args.items() if value]
-    return said == ["expressions"] and len(tree.expressions) == 1
+    return said == ["expressions"] and len(tree.expressions) == 1 and not isinstance(tree.expressions[0], exp.Alias)
 
 
 @contextmanager
