@@ -191,7 +191,12 @@ class Joins:
         select.set("joins", None)
         lowered = [name.lower() for name in self.columns]
         scope = _Scope(
-            {alias: {low: name if lowered.count(low) == 1 else "" for low, name in zip(lowered, self.columns)}}
+            {
+                alias: {
+                    low: name if lowered.count(low) == 1 else ""
+                    for low, name in zip(lowered, self.columns, strict=True)
+                }
+            }
         )
         for node in joins:
             self._add(select, node, scope)

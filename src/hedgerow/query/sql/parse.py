@@ -584,9 +584,10 @@ def _check_meanings(question: Question) -> None:
         if isinstance(item, Key) and isinstance(item.column, Name):
             named[item.alias.lower()] = item.column.text.lower()
         elif item.alias:
-            named[item.alias.lower()] = "" if isinstance(item, Key) else SLOT
+            is_grouped_as_named = isinstance(item, Key) and item.column not in question.groups
+            named[item.alias.lower()] = "" if is_grouped_as_named else SLOT
     # GROUP BY may itself name a result, which then is its column.
-    columns = groups | {named[name] for name in groups & set(named)}
+    columns = groups | {named[name] for name in groups & set(named)} - {"", SLOT}
     shadowed = {name for name, meant in named.items() if name in columns and meant in {*columns, SLOT} - {name}}
     outcome = question.outcome
     parts = [outcome.having, *(item.expression for item in question.select if isinstance(item, Computed))]
