@@ -358,7 +358,7 @@ class _Fit:
 
 
 def _coefficient(name: str, found: LinearBounds) -> Coefficient:
-    lower, upper = float_below(found.lower), float_above(found.upper)
+    lower, upper = float_below(found.lower), float_above(found.upper) + 0.0  # no negative zero
     return Coefficient(name, lower, min(max(found.expected, lower), upper), upper, found.std, found.exact)
 
 
