@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 _COUNTS = "-- Not expressible as one statement: these queries fetch counts, hedgerow computes the bounds.\n"
+_PARTS = "-- These are the aggregates; what is computed from them, HAVING, ORDER BY and LIMIT come afterwards.\n"
 
 
 class Engine(Protocol):
@@ -277,16 +278,22 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.evidence.view import view_of
     from hedgerow.query.filtered import parts_of
     from hedgerow.query.sql.dialect import to_postgres
+    from hedgerow.query.sql.question import SLOT
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
     view, bound = view_of(release), bound_to(release, sql)
+    keys = tuple(replace(key, alias=key.alias.replace(SLOT, "key ")) for key in bound.keys)
+    aggregates = tuple(replace(item, alias=item.alias.replace(SLOT, "part ")) for item in bound.aggregates)
+    bound = replace(bound, keys=keys, aggregates=aggregates)
     asked = parts_of(bound)
     is_one = len(asked) == 1 and is_plain(release, view, bound)
     parts = [rewritten(view, bound, release.group_column)] if is_one else []
     parts = parts or [part for one in asked for part in statements(release, one)]
     written = [part if dialect == "duckdb" else to_postgres(part, pretty=True) for part in parts]
-    return written[0] if is_one else ";\n\n".join([_COUNTS + written[0], *written[1:]])
+    if is_one:
+        return written[0] if bound.outcome.is_plain else _PARTS + written[0]
+    return ";\n\n".join([_COUNTS + written[0], *written[1:]])
 
 
 def help_table_of_part(part: Release, rows: int, which: str = "all") -> pa.Table:

@@ -87,8 +87,8 @@ def finish(result: Result, question: Question, names: Sequence[str]) -> Result:
     items = [Aggregate("max", _kind_of(name, found), name) for name, found in result.estimates.items()]
     groups = tuple(key.column for key in keys if isinstance(key.column, Column))
     bound = Bound(keys, tuple(items), groups, Truth(True), Truth(True), {})
-    named: dict[str, Key | Aggregate | Computed] = {item.alias: item for item in (*keys, *items)}
-    bound = bind_outcome(bound, question.outcome, [named[name] for name in names])
+    results: list[Key | Aggregate] = [*keys, *items]
+    bound = bind_outcome(bound, question.outcome, sorted(results, key=lambda item: names.index(item.alias)))
     return conclude_result(bound, result)
 
 
