@@ -88,7 +88,8 @@ def finish(result: Result, question: Question, names: Sequence[str]) -> Result:
     groups = tuple(key.column for key in keys if isinstance(key.column, Column))
     bound = Bound(keys, tuple(items), groups, Truth(True), Truth(True), {})
     results: list[Key | Aggregate] = [*keys, *items]
-    bound = bind_outcome(bound, question.outcome, sorted(results, key=lambda item: names.index(item.alias)))
+    named = {item.alias: item for item in results}
+    bound = bind_outcome(bound, question.outcome, [named[name] for name in names])
     return conclude_result(bound, result)
 
 

@@ -26,6 +26,8 @@ ORDERED = [
     "SELECT n, town FROM (SELECT town, sum(a) AS n FROM release GROUP BY town) ORDER BY 1 DESC LIMIT 1",
     "SELECT max(n) AS n, town FROM (SELECT town, w, sum(a) AS n FROM release GROUP BY town, w) GROUP BY town "
     "ORDER BY 1",
+    "SELECT max(n) AS n, w FROM (SELECT town, w, sum(a) AS n FROM release GROUP BY town, w) GROUP BY w "
+    "HAVING min(n) < 100 ORDER BY 1 DESC, 2 LIMIT 2",
     "SELECT sum(a) AS n, town AS k FROM release GROUP BY town UNION ALL SELECT w, 'w' FROM release GROUP BY w "
     "ORDER BY 1, 2 LIMIT 4",
     "SELECT -w AS w, sum(a) AS n FROM release GROUP BY -w ORDER BY w LIMIT 1",
