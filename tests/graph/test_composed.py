@@ -74,6 +74,23 @@ def test_one_below_the_other_and_with_totals() -> None:
     assert rows[-1]["n"].lower == rows[-1]["n"].upper == total
 
 
+def test_functions_of_results_are_computed() -> None:
+    """ROUND, COALESCE and CASE of aggregates, and a constant beside them; they ended in a KeyError."""
+    release = next(found for found in map(published, range(20)) if found is not None)
+    number = release.ask("SELECT count(*) FROM left").lower
+    text = (
+        "SELECT round(count(*) / 2, 1) AS h, coalesce(sum(size), 0) AS c, sum(2) AS t, 5 AS k, "
+        "CASE WHEN count(*) > 100 THEN 1 ELSE 0 END AS x FROM left"
+    )
+    (row,) = release.ask(text)
+    total = sum(release.tables["left"].column("size").to_pylist())
+    expected = {"h": round(number / 2, 1), "c": total, "t": 2 * number, "k": 5, "x": 0}
+    assert {name: answer.lower for name, answer in row.items()} == expected
+    grouped = release.ask("SELECT abs(sum(size)) AS n, town FROM left GROUP BY town ORDER BY 1 DESC, 2")
+    numbers = [row["n"].lower for row in grouped]
+    assert numbers == sorted(numbers, reverse=True)
+
+
 def test_bounds_that_are_reached_are_marked() -> None:
     """With conditions on one side the bounds of COUNT and SUM are those of enumeration, and the table says so."""
     marked = 0

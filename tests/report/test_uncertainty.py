@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from hedgerow.errors import QueryError
 from hedgerow.query import ask, connect
 from hedgerow.release.forms import SEPARATED
 from hedgerow.report.answer_text import best_moves, causes, relative_width
@@ -54,6 +55,22 @@ def test_keys_do_not_split_a_group(release):
     found = causes(release, "SELECT sex, sum(pay) FROM release GROUP BY sex", most=100)
     assert len(found.worst) == 20
     assert all(cause.hits == cause.rows == 8 for cause in found.worst)
+
+
+@pytest.mark.parametrize("keys", ["1", "ALL", "band"])
+def test_places_and_names_of_results_are_what_is_grouped_by(release, keys):
+    """GROUP BY 1 was read as the number of the group, so that nothing seemed to be open."""
+    plain = "SELECT {key} AS band, avg(pay) AS m FROM release WHERE age < 50 GROUP BY {group}"
+    for key in ("sex", "age % 3"):
+        expected = causes(release, plain.format(key=key, group=key))
+        assert expected.open
+        assert causes(release, plain.format(key=key, group=keys)) == expected
+
+
+def test_questions_with_others_inside_are_not_explained(release):
+    """The reason is said."""
+    with pytest.raises(QueryError, match="with another one inside"):
+        causes(release, "SELECT avg(pay) AS m FROM (SELECT pay FROM release WHERE age < 50)")
 
 
 def test_exact_answers_have_no_causes(release):

@@ -47,14 +47,14 @@ from hedgerow.graph.weighted import (
     sum_at_ends,
     sum_of_pairs,
 )
-from hedgerow.query.answer import Result, Rounding, finish_result
+from hedgerow.query.answer import Result, Rounding
 from hedgerow.query.answer_table import AnswerTable
-from hedgerow.query.answered import Answered, check_results
+from hedgerow.query.answered import Answered, conclude_result
 from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.nested import subquery_answer
 from hedgerow.query.sql.graph_compose import GraphComposer, is_composed
 from hedgerow.query.sql.graph_statement import GraphStatement
-from hedgerow.query.sql.question import Bound, Expression, Kind, Predicate, Truth, columns_of
+from hedgerow.query.sql.question import Expression, Kind, Predicate, Truth, columns_of
 
 MOST_CELLS = 2_000
 """Rows of a GROUP BY; each is a question of its own."""
@@ -84,12 +84,7 @@ def ask(release: GroupedGraph, text: str, *, estimate: str = "fair") -> GraphAns
         return found.answer
     if estimate == "learned":
         raise QueryError("a learned estimate is for one COUNT; ask for others without it")
-    return AnswerTable(_finish(question.bound, engine.result()))
-
-
-def _finish(bound: Bound, result: Result) -> Result:
-    check_results(bound, result)
-    return finish_result(bound, result)
+    return AnswerTable(conclude_result(question.bound, engine.result()))
 
 
 def _compose(release: GroupedGraph, text: str) -> Result:
@@ -98,7 +93,7 @@ def _compose(release: GroupedGraph, text: str) -> Result:
     def answer(statement: GraphStatement, shown: tuple[str, ...] = ()) -> Result:
         question = bind_question(statement, release)
         outcome = replace(question.bound.outcome, shown=(*question.bound.outcome.shown, *shown))
-        return _finish(replace(question.bound, outcome=outcome), _Engine(release, question).result())
+        return conclude_result(replace(question.bound, outcome=outcome), _Engine(release, question).result())
 
     def look(statement: GraphStatement) -> Answered:
         return subquery_answer(

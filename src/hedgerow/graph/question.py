@@ -98,9 +98,7 @@ class GraphQuestion:
     @property
     def is_single(self) -> bool:
         """Whether it is one aggregate and nothing else."""
-        outcome = self.bound.outcome
-        plain = not (outcome.computed or outcome.order or outcome.offset) and outcome.limit is None
-        return plain and outcome.having == _TRUE and len(self.aggregates) == 1 and not self.bound.keys
+        return self.bound.outcome.is_plain and len(self.aggregates) == 1 and not self.bound.keys
 
 
 def read_question(text: str, release: GroupedGraph) -> GraphQuestion:

@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 _COUNTS = "-- Not expressible as one statement: these queries fetch counts, hedgerow computes the bounds.\n"
+_PARTS = "-- These are the aggregates; what is computed from them, HAVING, ORDER BY and LIMIT come afterwards.\n"
 
 
 class Engine(Protocol):
@@ -124,8 +125,7 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.answer import finish_result
-        from hedgerow.query.answered import calculate_results, check_results
+        from hedgerow.query.answered import conclude_result
         from hedgerow.query.cut import cut_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
@@ -137,10 +137,7 @@ class Session:
         found = cut_results(bound, found) if any(item.scale is not None for item in bound.aggregates) else found
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
-        if bound.may_fail:
-            check_results(bound, found)
-        computed = calculate_results(bound, found) if bound.outcome.computed else {}
-        return finish_result(bound, replace(found, estimates=found.estimates | computed))
+        return conclude_result(bound, found)
 
     def check(self, bound: Bound) -> None:
         """Refuse a question that looks at rows in which one of its expressions has no value."""
@@ -281,16 +278,22 @@ def rewrite(release: Release, sql: str, dialect: str = "duckdb") -> str:
     from hedgerow.query.evidence.view import view_of
     from hedgerow.query.filtered import parts_of
     from hedgerow.query.sql.dialect import to_postgres
+    from hedgerow.query.sql.question import SLOT
 
     if dialect not in ("duckdb", "postgres"):
         raise ParameterError(f"'dialect' must be 'duckdb' or 'postgres'; got {dialect!r}")
     view, bound = view_of(release), bound_to(release, sql)
+    keys = tuple(replace(key, alias=key.alias.replace(SLOT, "key ")) for key in bound.keys)
+    aggregates = tuple(replace(item, alias=item.alias.replace(SLOT, "part ")) for item in bound.aggregates)
+    bound = replace(bound, keys=keys, aggregates=aggregates)
     asked = parts_of(bound)
     is_one = len(asked) == 1 and is_plain(release, view, bound)
     parts = [rewritten(view, bound, release.group_column)] if is_one else []
     parts = parts or [part for one in asked for part in statements(release, one)]
     written = [part if dialect == "duckdb" else to_postgres(part, pretty=True) for part in parts]
-    return written[0] if is_one else ";\n\n".join([_COUNTS + written[0], *written[1:]])
+    if is_one:
+        return written[0] if bound.outcome.is_plain else _PARTS + written[0]
+    return ";\n\n".join([_COUNTS + written[0], *written[1:]])
 
 
 def help_table_of_part(part: Release, rows: int, which: str = "all") -> pa.Table:

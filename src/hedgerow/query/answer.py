@@ -443,7 +443,10 @@ NO_NUMBERS = (
 
 
 def constant(value: object, cells: int) -> Estimate:
-    """A number, or a date, as an estimate without doubt."""
+    """A number, a date, or NULL as an estimate without doubt."""
+    if value is None:
+        nothing: list[Any] = [None] * cells
+        return Estimate(nothing, nothing, [math.nan] * cells, [0.0] * cells, [True] * cells, Rounding.WHOLE)
     if isinstance(value, date) and not isinstance(value, datetime):
         day = pa.array([value], pa.date32())
         found = constant(day.cast(pa.int32())[0].as_py(), cells)

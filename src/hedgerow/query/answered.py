@@ -28,6 +28,7 @@ from hedgerow.query.answer import (
     as_days,
     combine,
     constant,
+    finish_result,
     require_mean,
 )
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
@@ -58,7 +59,7 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["Answered", "calculate_results", "check_results", "exact_numbers"]
+__all__ = ["Answered", "conclude_result", "exact_numbers"]
 
 _TRUE, _FALSE, _NULL = 1, 2, 4
 _NUMBERS = (
@@ -115,14 +116,8 @@ class Answered:
 
     def number(self, node: Expression) -> Uncertain:
         """The bounds of an expression, row by row."""
-        if node == Constant(None):
-            nothing: list[Any] = [None] * len(self)
-            unknown = Estimate(
-                nothing, nothing, [math.nan] * len(self), [0.0] * len(self), [True] * len(self), Rounding.WHOLE
-            )
-            return Uncertain(unknown, [True] * len(self))
         if isinstance(node, Constant):
-            return Uncertain(constant(node.value, len(self)), [False] * len(self))
+            return Uncertain(constant(node.value, len(self)), [node.value is None] * len(self))
         if isinstance(node, Cast):
             return self.number(node.operand)
         if isinstance(node, Name | Column) and (found := self._number_named(node)) is not None:
@@ -244,7 +239,14 @@ class Answered:
         return Answered(self.keys, self.numbers, sure, expected, self.order).take(possible)
 
 
-def calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
+def conclude_result(bound: Bound, result: Result) -> Result:
+    """What a question says about the results of its aggregates, checked and computed; HAVING, ORDER BY and LIMIT."""
+    _check_results(bound, result)
+    computed = _calculate_results(bound, result) if bound.outcome.computed else {}
+    return finish_result(bound, replace(result, estimates=result.estimates | computed))
+
+
+def _calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
     """The computed results of a question that are more than arithmetic of results: functions, CASE, and keys."""
     wanted = [
         item for item in bound.outcome.computed if item.alias not in result.estimates and _is_more(item.expression)
@@ -266,7 +268,7 @@ def calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
     }
 
 
-def check_results(bound: Bound, result: Result) -> None:
+def _check_results(bound: Bound, result: Result) -> None:
     """Refuse what a question computes from its results, or asks of them, where it has no value for sure."""
     if not bound.outcome.may_fail:
         return

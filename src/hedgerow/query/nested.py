@@ -8,6 +8,7 @@ Deviates   `expected` takes rows and numbers as expected; `std` is the deviation
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
@@ -17,8 +18,8 @@ from typing import Any
 import pyarrow as pa
 
 from hedgerow.errors import QueryError
-from hedgerow.query.answer import Estimate, Result, Rounding, finish_result
-from hedgerow.query.answered import Answered, check_results
+from hedgerow.query.answer import Estimate, Result, Rounding
+from hedgerow.query.answered import Answered, conclude_result
 from hedgerow.query.calculated import Uncertain
 from hedgerow.query.evidence.view import column_of
 from hedgerow.query.sql.bind import bind_outcome
@@ -77,15 +78,19 @@ def narrow(found: Answered, question: Question) -> Answered:
     return replace(kept, numbers=shown)
 
 
-def finish(result: Result, question: Question) -> Result:
-    """Apply HAVING, ORDER BY and LIMIT of the outermost question, which look at expected values."""
+def finish(result: Result, question: Question, names: Sequence[str]) -> Result:
+    """Apply HAVING, ORDER BY and LIMIT of the outermost question, which look at expected values.
+
+    `names` are the results in the order in which they were selected.
+    """
     keys = tuple(Key(column_of(name, array.type), name) for name, array in result.keys.items())
     items = [Aggregate("max", _kind_of(name, found), name) for name, found in result.estimates.items()]
     groups = tuple(key.column for key in keys if isinstance(key.column, Column))
     bound = Bound(keys, tuple(items), groups, Truth(True), Truth(True), {})
-    bound = bind_outcome(bound, question.outcome, [])
-    check_results(bound, result)
-    return finish_result(bound, result)
+    results: list[Key | Aggregate] = [*keys, *items]
+    named = {item.alias: item for item in results}
+    bound = bind_outcome(bound, question.outcome, [named[name] for name in names])
+    return conclude_result(bound, result)
 
 
 def _kind_of(name: str, estimate: Estimate) -> Column:
@@ -180,14 +185,20 @@ def _project(rows: Answered, question: Question) -> Answered:
         assert isinstance(item, Key), "there are no aggregates"
         rows.defined.expression(item.column)
         alias = item.alias or (item.column.text if isinstance(item.column, Name) else f"result_{place}")
-        if alias.lower() in {name.lower() for name in order}:
-            raise QueryError(f"two results would be called '{alias}'; name them with AS")
         if rows.is_known(item.column) and names_of(item.column):
             keys[alias] = rows.values(item.column)
         else:
             numbers[alias] = rows.number(item.column)
         order.append(alias)
+    _check_names(order)
     return Answered(keys, numbers, rows.sure, rows.expected, tuple(order))
+
+
+def _check_names(names: Sequence[str]) -> None:
+    lowered = [name.lower() for name in names]
+    twice = next((name for place, name in enumerate(names) if name.lower() in lowered[:place]), None)
+    if twice is not None:
+        raise QueryError(f"two results would be called '{twice}'; name them with AS")
 
 
 def _aggregate_groups(rows: Answered, question: Question) -> Answered:
@@ -199,28 +210,32 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
         rows.defined.expression(group)
     columns = [rows.values(group) for group in groups]
     members = _cells(columns, len(rows)) if groups else [list(range(len(rows)))]
-    keys = {}
-    for item in (item for item in question.select if isinstance(item, Key)):
+    keys, order = {}, []
+    places = itertools.count(1)
+    for item in question.select:
+        if not isinstance(item, Key):
+            order.append(item.alias or f"result_{next(places)}")
+            continue
         if item.column not in (*groups, *question.groups):
             raise QueryError(f"'{item.alias or 'a column'}' is selected but not grouped; add it to GROUP BY")
         column = _resolve_alias(item.column, aliases, rows)
-        alias = item.alias or (column.text if isinstance(column, Name) else "expression")
-        keys[alias] = rows.values(column).take(pa.array([cell[0] for cell in members], pa.int64()))
+        order.append(item.alias or (column.text if isinstance(column, Name) else "expression"))
+        keys[order[-1]] = rows.values(column).take(pa.array([cell[0] for cell in members], pa.int64()))
+    _check_names(order)
     aggregates = [item for item in (*question.select, *question.slots) if isinstance(item, Aggregate)]
     for aggregate in aggregates:
         if aggregate.column is not None:
             rows.defined.expression(aggregate.column)
     numbers = {item.alias: _aggregate(rows, item, members) for item in aggregates}
-    if len(numbers) < len(aggregates):
-        raise QueryError("two results would have one name; name them with AS")
     sure = [not groups or any(rows.sure[row] for row in cell) for cell in members]
     expected = [not groups or any(rows.expected[row] for row in cell) for cell in members]
-    found = Answered(keys, numbers, sure, expected)
-    computed = [item for item in question.select if isinstance(item, Computed)]
-    for expression in (one.expression for one in computed):
+    found = Answered(keys, numbers, sure, expected, tuple(order))
+    computed = {
+        name: item.expression for name, item in zip(order, question.select, strict=True) if isinstance(item, Computed)
+    }
+    for expression in computed.values():
         found.defined.expression(expression)
-    more = {item.alias or f"result_{n}": found.number(item.expression) for n, item in enumerate(computed, 1)}
-    return replace(found, numbers=numbers | more)
+    return replace(found, numbers=numbers | {name: found.number(node) for name, node in computed.items()})
 
 
 def _resolve_alias(item: Expression, aliases: Mapping[str, Expression], rows: Answered) -> Expression:

@@ -137,8 +137,10 @@ def _bind(release: Release, model: Formula, where: str | None, weights: str | No
     items = [model.outcome.sql, *(factor.sql for factor in model.factors), *([] if weights is None else [weights])]
     select = ", ".join(f"max({item}) AS item{place}" for place, item in enumerate(items))
     bound = bound_to(release, f"SELECT {select} FROM release" + (f" WHERE ({where})" if where else ""))
-    if not all(is_expression(text) for text in (where or None, weights) if text is not None):
-        raise QueryError("'where' takes a condition and 'weights' a column: where=\"age >= 18\", weights=\"w\"")
+    if not all(map(is_expression, [*items, *([where] if where else [])])):
+        raise QueryError(
+            "'where' takes a condition, 'weights' a column, and I an expression: where=\"age >= 18\", weights=\"w\""
+        )
     for aggregate in bound.aggregates:
         if not isinstance(aggregate.column, Column):
             raise QueryError(
@@ -356,7 +358,7 @@ class _Fit:
 
 
 def _coefficient(name: str, found: LinearBounds) -> Coefficient:
-    lower, upper = float_below(found.lower), float_above(found.upper)
+    lower, upper = float_below(found.lower), float_above(found.upper) + 0.0  # no negative zero
     return Coefficient(name, lower, min(max(found.expected, lower), upper), upper, found.std, found.exact)
 
 

@@ -31,7 +31,7 @@ def stack(parts: Sequence[Answered]) -> Answered:
         else:
             numbers[name] = _concatenated_numbers([_numbers_at(part, place) for part in parts])
     flags = [(sure, hope) for part in parts for sure, hope in zip(part.sure, part.expected, strict=True)]
-    return Answered(keys, numbers, [sure for sure, _ in flags], [hope for _, hope in flags])
+    return Answered(keys, numbers, [sure for sure, _ in flags], [hope for _, hope in flags], tuple(first.names))
 
 
 def stack_results(results: Sequence[Result], names: Sequence[str]) -> Result:

@@ -99,7 +99,7 @@ def causes(release: Release, sql: str, *, most: int = 5) -> Causes:
     MIN, MAX and other aggregates that do not add up are compared by the width of each group's own answer.
     """
     session, name = _with_groups(release)
-    found = session.sql(by_group(sql, name))
+    found = session.sql(by_group(sql, name, release.columns.all))
     sizes = session.sql(f'SELECT "{name}" AS number, count(*) AS hits FROM release GROUP BY "{name}"')
     rows = dict(zip(*(sizes.column(column).to_pylist() for column in ("number", "hits")), strict=True))
     numbers, place = np.unique(found.column("number").to_numpy(), return_inverse=True)

@@ -74,3 +74,14 @@ def test_other_dialects_are_refused(release):
     """Only what is tested is offered."""
     with pytest.raises(ParameterError, match="dialect"):
         rewrite(release, "SELECT count(*) FROM release", dialect="oracle")
+
+
+def test_what_comes_after_the_statement_is_said():
+    """HAVING, LIMIT and what is computed from aggregates were left out without a word, and names held a NUL."""
+    release = release_of({"age": [1, 1, 2, 2], "pay": [1, 5, 3, 2]}, [0, 0, 1, 1], sensitive="pay")
+    plain = rewrite(release, "SELECT sum(pay) AS s FROM release GROUP BY age")
+    assert plain.startswith("WITH")
+    text = rewrite(release, "SELECT round(avg(pay), 1) AS m FROM release GROUP BY age HAVING age > 1 LIMIT 1")
+    assert text.startswith("-- These are the aggregates; what is computed from them, HAVING")
+    assert "\0" not in text
+    assert '"key age"' in text

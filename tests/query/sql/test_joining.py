@@ -1,13 +1,17 @@
 """Tables that an analyst joins: the same as more known columns; DuckDB on the original table is the judge."""
 
+from decimal import Decimal
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
+import hedgerow as hr
 from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from tests.query.sql.test_compose import make
+from tests.support.assignments import release_of
 from tests.support.truth import database_of, fetch_rows, is_inside
 
 FORMS = ("permuted", "separated", "scattered", "generalized", "gaps")
@@ -181,3 +185,45 @@ def test_names_that_have_a_meaning_are_refused():
         session.sql(text, {"Release": REGION})
     with pytest.raises(QueryError, match="is no table"):
         session.sql(text, {"t": 3})
+    with pytest.raises(QueryError, match="cannot be called '5'"):
+        session.sql(text, {5: REGION})
+
+
+def test_columns_that_only_case_tells_apart_are_refused():
+    """Of a table of one's own the last one was taken, and of the release, too; twice one name ended in a KeyError."""
+    columns = {"a": [0, 1, 2, 0], "A": [0, 10, 20, 30], "s": [1, 2, 3, 4]}
+    release = release_of(columns, [0, 0, 1, 1], sensitive="s")
+    levels = pa.table({"k": [0, 1, 2], "v": [1, 2, 3], "V": [4, 5, 6]})
+    text = "SELECT sum(v) AS n FROM release JOIN levels ON {} = levels.k"
+    for table in (levels, levels.rename_columns(["k", "v", "v"])):
+        with pytest.raises(QueryError, match="'levels' has two columns 'v'"):
+            connect(release).sql(text.format("s"), {"levels": table})
+    with pytest.raises(QueryError, match="two columns are called 'a'"):
+        release.sql(text.format("a"), tables={"levels": levels.select(["k", "v"])})
+
+
+def test_keys_that_floats_do_not_tell_apart_are_refused():
+    """2^53 + 1 as a decimal found the row of 2^53."""
+    big = pa.array([Decimal(2**53 + 1), Decimal(2**53), Decimal(5), Decimal(5)], pa.decimal128(38, 0))
+    release = release_of({"a": big, "s": [1, 2, 3, 4]}, [0, 0, 1, 1], sensitive="s")
+    with pytest.raises(QueryError, match="'a' has more digits"):
+        release.sql("SELECT count(*) FROM release JOIN t ON a = t.k", tables={"t": pa.table({"k": [2**53, 5]})})
+
+
+def test_keys_that_cannot_be_published_are_refused():
+    """The original table may have held the text with its spaces, which the release does not show."""
+    table = pa.table({"town": ["Bern ", "Biel", "Bern ", "Biel"], "s": [1, 2, 3, 4]})
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["town"], sensitive="s"))
+    text = "SELECT count(*) FROM release JOIN region USING (town)"
+    with pytest.raises(QueryError, match="texts of 'town' are published without spaces"):
+        connect(release).sql(text, {"region": pa.table({"town": ["Bern ", "Biel"]})})
+    assert connect(release).ask(text, {"region": pa.table({"town": ["Biel", None]})}).lower == 2
+
+
+@pytest.mark.parametrize("value", ["'12:00'::TIME", "[1]", "INTERVAL 1 DAY", "'a'::BLOB", "{'a': 1}", "'nan'::DOUBLE"])
+def test_values_that_no_condition_takes_are_refused(value):
+    """Of a sub-query over a table of one's own."""
+    _, release = make("permuted")
+    for text in (f"a IN (SELECT {value} FROM region)", f"a > (SELECT {value} FROM region LIMIT 1)"):
+        with pytest.raises(QueryError, match="finite numbers, texts, dates or truth values"):
+            release.sql(f"SELECT count(*) FROM release WHERE {text}", tables={"region": REGION})

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator as operators
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -65,11 +65,12 @@ from hedgerow.query.sql.question import (
     default_name,
     float_of,
     kind_of,
+    names_of,
     number_of,
 )
 from hedgerow.verify.names import text_in_form
 
-__all__ = ["Binder", "bind", "bind_outcome", "compare_constant", "narrowed"]
+__all__ = ["Binder", "bind", "bind_outcome", "check_forms", "compare_constant", "narrowed"]
 
 _COMPARE: dict[str, Any] = {
     "=": operators.eq,
@@ -87,9 +88,10 @@ _FLIPPED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True)
 class Binder:
-    """Binds to the columns that it knows."""
+    """Binds to the columns that it knows, and to those that stand for whole `expressions`."""
 
     columns: Mapping[str, Column]
+    expressions: Mapping[Expression, Column] = field(default_factory=dict)
 
     def column(self, name: Name) -> Column:
         """Find a column: exactly as written, or in any case where that is unambiguous and the name is not quoted."""
@@ -102,7 +104,7 @@ class Binder:
         raise QueryError(f"there is no column '{name.text}'; {self._suggestion(name.text)}{quotes}")
 
     def _suggestion(self, text: str) -> str:
-        lowered = {name.lower(): name for name in self.columns if name.isprintable()}
+        lowered = {name.lower(): name for name in self.columns if name.isprintable() and not name.startswith(DERIVED)}
         close = [lowered[match] for match in difflib.get_close_matches(text.lower(), lowered, n=3)]
         close += [
             name for name in lowered.values() if len(text) > 1 and text.lower() in name.lower() and name not in close
@@ -162,6 +164,8 @@ class Binder:
         """Bind an expression; constants keep no kind until they meet a column."""
         if isinstance(node, Name):
             return self.column(node)
+        if self.expressions and node in self.expressions:
+            return self.expressions[node]
         # Inside decimal arithmetic floats may be off in their last digits; what it gives to others may not.
         is_smooth = isinstance(node, Arithmetic | Case) or (isinstance(node, Call) and node.function in _SMOOTH)
         inner = self.expression if is_smooth and scale_of(node, self.column) is not None else self.exactly
@@ -211,7 +215,8 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     """Resolve every name, give every constant its kind, and split the condition."""
     fitter = _Fitter(Binder(columns), frozenset(sensitive))
     aliases = {item.alias.lower(): item.column for item in question.select if isinstance(item, Key) and item.alias}
-    groups = tuple(fitter.column(_resolve_alias(item, aliases, columns)) for item in question.groups)
+    written = [_resolve_alias(item, aliases, columns) for item in question.groups]
+    groups = tuple(map(fitter.column, written))
     select = [fitter.item(item, {slot.alias: slot for slot in question.slots}) for item in question.select]
     slots = tuple(fitter.aggregate(slot) for slot in question.slots)
     keys = tuple(item for item in select if isinstance(item, Key))
@@ -219,7 +224,7 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     known, hidden, mixed = _split(fitter.binder.predicate(question.where), frozenset(sensitive))
     bound = Bound(keys, (*aggregates, *slots), groups, known, hidden, fitter.bases, mixed, fitter.derived)
     _check_groups(bound)
-    bound = bind_outcome(bound, question.outcome, [item for item in select if isinstance(item, Computed)])
+    bound = bind_outcome(bound, question.outcome, select, dict(zip(written, groups, strict=True)))
     _check_names(bound)
     return bound
 
@@ -394,8 +399,14 @@ def _check_names(bound: Bound) -> None:
         taken.add(name.lower())
 
 
-def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -> Bound:
-    """Resolve the names of results."""
+def bind_outcome(
+    bound: Bound,
+    outcome: Outcome,
+    select: Sequence[Key | Aggregate | Computed],
+    groups: Mapping[Expression, Column] | None = None,
+) -> Bound:
+    """Resolve the names of results, their places in the select list, and the expressions that are grouped by."""
+    computed = [item for item in select if isinstance(item, Computed)]
     results = {item.alias: _result_column(item) for item in bound.aggregates}
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
@@ -406,8 +417,17 @@ def bind_outcome(bound: Bound, outcome: Outcome, computed: Sequence[Computed]) -
     kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
     results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
     others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
-    binder = Binder({**others, **results, **keys})
-    order = tuple(_order(term, binder, [*keys, *results]) for term in outcome.order)
+    taken = {name.lower() for name in (*results, *keys)}
+    shown_as = {key.column: keys[key.alias] for key in reversed(bound.keys)}
+    grouped: dict[Expression, Column] = {
+        node: shown_as.get(column, others.get(column.name, column))
+        for node, column in (groups or {}).items()
+        if not isinstance(node, Name | Constant) and not taken & {name.lower() for name in names_of(node)}
+    }
+    binder = Binder({**others, **results, **keys}, grouped)
+    aliases = iter(named)
+    places = [next(aliases).alias if isinstance(item, Computed) else item.alias for item in select]
+    order = tuple(_order(term, binder, places) for term in outcome.order)
     having = binder.predicate(outcome.having)
     used = columns_of(having).union(*(columns_of(term.expression) for term in order))
     extra = tuple(Key(c, f"{SLOT}{c.name}") for c in bound.groups if f"{SLOT}{c.name}" in used)
@@ -432,10 +452,9 @@ def _free(wanted: str, taken: dict[str, Column]) -> str:
     return wanted if wanted not in taken else _free(f"{wanted}_", taken)
 
 
-def _order(term: Order, binder: Binder, names: list[str]) -> Order:
+def _order(term: Order, binder: Binder, shown: Sequence[str]) -> Order:
     place = term.expression
     if isinstance(place, Constant):
-        shown = [name for name in names if not name.startswith(SLOT)]
         if type(place.value) is not int or not 1 <= place.value <= len(shown):
             raise QueryError(f"ORDER BY takes results by name, or by position from 1 to {len(shown)}")
         return replace(term, expression=binder.columns[shown[place.value - 1]])
@@ -445,7 +464,7 @@ def _order(term: Order, binder: Binder, names: list[str]) -> Order:
 def _check_computed(node: Expression | Predicate, keys: Mapping[str, Column]) -> None:
     """Refuse what results are not computed with; names are results or keys."""
     if isinstance(node, Arithmetic) and any(
-        isinstance(side, Constant) and isinstance(side.value, bool | str | None) for side in (node.left, node.right)
+        isinstance(side, Constant) and isinstance(side.value, bool | str) for side in (node.left, node.right)
     ):
         raise QueryError(_BETWEEN)
     if isinstance(node, Arithmetic | Call | Case | Compare | And | Or | Not | In | IsNull):
@@ -547,7 +566,7 @@ def _on_column(side: Expression, constant: Constant) -> Constant | None:
     """Read the constant as a value of the expression's kind; None where no such value exists on the grid."""
     kind = kind_of(side)
     if isinstance(side, Column) and kind is Kind.TEXT and isinstance(constant.value, str):
-        _check_form(side, constant.value)
+        check_forms(side, [constant.value])
     if _has_grid(side):
         _, least, largest = _grid(side)
         steps = _steps(side, constant)
@@ -589,9 +608,12 @@ def _step(side: Expression, steps: int) -> Constant:
     return Constant(steps, Kind.INT)
 
 
-def _check_form(column: Column, text: str) -> None:
-    """Refuse a text that cannot be published there, though the original table may have held it."""
-    if text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)):
+def check_forms(column: Column, texts: Iterable[str | None]) -> None:
+    """Refuse texts that cannot be published there, though the original table may have held them."""
+    kept = (text for text in texts if text is not None)
+    if any(
+        text != (text.strip(" \t") if column.texts == "read" else text_in_form(text, column.texts)) for text in kept
+    ):
         trimmed = "without spaces around them, two blanks together and signs that nobody sees"
         forms = {"read": "without spaces around them", "trimmed": f"{trimmed}, in Unicode's form NFC"}
         form = forms.get(column.texts, f"{trimmed}, in lower case and Unicode's form NFC")

@@ -8,6 +8,7 @@ question when all sub-queries are gone is read by `parse`, as any other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
@@ -76,7 +77,8 @@ class Composer:
     def _outermost(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Result:
         tree, scope = unwrap(tree, scope)
         if isinstance(tree, exp.Union):
-            return _arrange(self._union(tree, scope).result(), tree, [])
+            found = self._union(tree, scope)
+            return _arrange(found.result(), tree, dict.fromkeys(found.names))
         select, source = self._flat(tree, scope)
         if source is None and (groupings := groupings_of(select, self.joins.columns)) is not None:
             return self._answer_groupings(select, groupings, scope)
@@ -85,7 +87,8 @@ class Composer:
             return self.answer(question, self.scalars)
         inner = self.relation(source, scope)
         question = self._question(write_out_star(select, inner.names), scope)
-        return finish(over(inner, question, is_inner=False).result(), question)
+        found = over(inner, question, is_inner=False)
+        return finish(found.result(), question, found.names)
 
     def _answer_groupings(
         self, select: exp.Select, groupings: Sequence[tuple[exp.Expression, ...]], scope: Mapping[str, exp.Expression]
@@ -102,7 +105,7 @@ class Composer:
             labels = {name: pa.array([mark] * found.cells, pa.int64()) for name, mark in marks.items()}
             results.append(replace(found, keys={**found.keys, **labels}))
         plain = [item.this if isinstance(item, exp.Alias) else item for item in select.expressions]
-        return _arrange(stack_results(results, names), select, list(zip(plain, names, strict=True)))
+        return _arrange(stack_results(results, names), select, dict(zip(names, plain, strict=True)))
 
     def relation(self, tree: exp.Expression, scope: Mapping[str, exp.Expression]) -> Answered:
         """Answer a sub-query."""
@@ -289,22 +292,24 @@ def _single_column(table: pa.Table, advice: str) -> list[Any]:
     return found
 
 
-def _arrange(result: Result, tree: exp.Expression, items: Sequence[tuple[exp.Expression, str]]) -> Result:
-    """Sort and cut rows by ORDER BY, LIMIT and OFFSET, which name results, their places, or what was selected."""
+def _arrange(result: Result, tree: exp.Expression, items: Mapping[str, exp.Expression | None]) -> Result:
+    """Sort and cut rows by ORDER BY, LIMIT and OFFSET, which name results, their places, or what was selected.
+
+    `items` has what was selected by its name, in that order; None where parts selected different things.
+    """
     if not any(is_set(tree.args.get(clause)) for clause in _ARRANGING):
         return result
-    names = [*result.keys, *result.estimates]
-    asked = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in names)).from_("release")
+    asked = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in items)).from_("release")
     for clause in _ARRANGING:
         asked.set(clause, tree.args[clause].copy() if is_set(tree.args.get(clause)) else None)
     order = asked.args.get("order")
     for term in order.expressions if order is not None else []:
-        known = next((name for item, name in items if item == term.this), None)
+        known = next((name for name, item in items.items() if item == term.this), None)
         if known is not None:
             term.set("this", exp.column(exp.to_identifier(known, quoted=True)))
         elif next(term.this.find_all(exp.AggFunc), None) is not None:
             raise QueryError("ORDER BY of several answers takes results by name or place; select what it sorts by")
-    return finish(result, question_of(asked, has_rows=True))
+    return finish(result, question_of(asked, has_rows=True), list(items))
 
 
 def _label(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answered:
@@ -363,6 +368,9 @@ def _as_node(value: Any) -> exp.Expression:
         return exp.cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMP")
     if isinstance(value, date):
         return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
+    is_number = isinstance(value, int | float | Decimal | Fraction)
+    if not is_number or not math.isfinite(value):
+        raise QueryError("a sub-query in a condition gives finite numbers, texts, dates or truth values")
     text = _double(value) if isinstance(value, float) else _decimal(Fraction(value))
     number = exp.Literal.number(text.lstrip("-"))
     return exp.Neg(this=number) if text.startswith("-") else number

@@ -123,7 +123,10 @@ class _Reader:
             return Factor(name, name.strip('"').replace('""', '"'))
         inner = self._inside()
         if name == "C":
-            column = _Reader(inner).factor()
+            levels = _Reader(inner)
+            column = levels.factor()
+            if not levels.is_done:
+                raise self.refusal("C takes one column, or an expression as C(I(...))")
             return Factor(column.sql, f"C({column.text})", is_level=True)
         if name == "I":
             return Factor(inner, " ".join(self._text[start : self._at].split()))

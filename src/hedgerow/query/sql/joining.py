@@ -10,7 +10,7 @@ looked up in arrays.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +20,12 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
+from hedgerow.query.sql.bind import check_forms
+from hedgerow.query.sql.kinds import MOST_DIGITS
 from hedgerow.query.sql.question import Column, Expression, Kind, Lookup, kind_of
 from hedgerow.query.sql.strict import is_set
 
-__all__ = ["FOREIGN", "Joined", "Joins", "join", "own_nodes", "own_tables"]
+__all__ = ["FOREIGN", "Joined", "Joins", "grouped_names", "join", "names_result", "own_nodes", "own_tables"]
 
 _numbers = itertools.count()
 _TYPES = {
@@ -41,12 +43,16 @@ def own_tables(tables: Mapping[str, Any] | None) -> dict[str, pa.Table]:
     """Take frames of pandas, polars or Arrow by name, each column as a kind that questions know, or not at all."""
     found: dict[str, pa.Table] = {}
     for name, frame in (tables or {}).items():
-        if name.lower() in ("release", *found):
+        if not isinstance(name, str) or name.lower() in ("release", *found):
             raise QueryError(f"a table of your own cannot be called '{name}'; that name has a meaning already")
         try:
             table = frame if isinstance(frame, pa.Table) else pa.table(frame)
         except (TypeError, ValueError, pa.ArrowInvalid):
             raise QueryError(f"'{name}' is no table: give a frame of pandas, polars or Arrow, or a file") from None
+        lowered = [column.lower() for column in table.column_names]
+        twice = next((column for column in lowered if lowered.count(column) > 1), None)
+        if twice is not None:
+            raise QueryError(f"table '{name}' has two columns '{twice[:60]}', upper and lower case aside; rename one")
         columns = {column: _plain(table.column(column)) for column in table.column_names}
         found[name.lower()] = pa.table({column: array for column, array in columns.items() if array is not None})
     return found
@@ -183,7 +189,15 @@ class Joins:
         if any(isinstance(item, exp.Star) for item in select.expressions):
             raise QueryError("* cannot be used with JOIN; name the columns")
         select.set("joins", None)
-        scope = _Scope({alias: {name.lower(): name for name in self.columns}})
+        lowered = [name.lower() for name in self.columns]
+        scope = _Scope(
+            {
+                alias: {
+                    low: name if lowered.count(low) == 1 else ""
+                    for low, name in zip(lowered, self.columns, strict=True)
+                }
+            }
+        )
         for node in joins:
             self._add(select, node, scope)
         _rename(select, scope)
@@ -202,6 +216,9 @@ class Joins:
         pairs = [self._pair(left, right, own, alias, scope) for left, right in _equations(node, alias, own)]
         operands = tuple(operand for operand, _ in pairs)
         kinds = [(column, kind_of(operand) or Kind.TEXT) for operand, column in pairs]
+        for operand, (column, kind) in zip(operands, kinds, strict=True):
+            if kind is Kind.TEXT and isinstance(operand, Column):
+                check_forms(operand, table.column(column).unique().to_pylist())
         joined = join(node.this.name, table, kinds)
         names = {}
         for lowered, name in own.items():
@@ -250,12 +267,17 @@ class Joins:
         reason = self.closed(name)
         if reason is not None:
             raise QueryError(f"'{name}' {reason}; join on another column")
+        if self.columns[name].digits > MOST_DIGITS:
+            raise QueryError(f"'{name}' has more digits than floats tell apart; join on another column")
         return self.columns[name]
 
 
 @dataclass
 class _Scope:
-    """Names of columns by the table that they belong to; `hidden` ones are only found with the table's name."""
+    """Names of columns by the table that they belong to; `hidden` ones are only found with the table's name.
+
+    A name in lower case that stands for two columns has the name "".
+    """
 
     places: dict[str, dict[str, str]]
     hidden: set[str] = field(default_factory=set)
@@ -271,11 +293,17 @@ class _Scope:
             place = self.places.get(column.table.lower())
             if place is None or name not in place:
                 raise QueryError(f"there is no column '{column.name[:60]}' in '{column.table[:60]}'")
-            return place[name]
+            return _single(place[name], column)
         found = [place[name] for place in self.places.values() if name in place and place[name] not in self.hidden]
         if len(found) > 1:
             raise QueryError(f"'{column.name[:60]}' is a column of two tables; write the table's name before it")
-        return found[0] if found else None
+        return _single(found[0], column) if found else None
+
+
+def _single(name: str, column: exp.Column) -> str:
+    if not name:
+        raise QueryError(f"two columns are called '{column.name[:60]}', upper and lower case aside; JOIN needs one")
+    return name
 
 
 def _equations(node: exp.Join, alias: str, own: Mapping[str, str]) -> list[tuple[exp.Column, exp.Column]]:
@@ -310,6 +338,20 @@ def _belongs(column: exp.Column, own: Mapping[str, str], alias: str, scope: _Sco
     return column.name.lower() in own and not elsewhere
 
 
+def grouped_names(select: exp.Select) -> set[str]:
+    """Columns that GROUP BY names, in lower case."""
+    group = select.args.get("group")
+    return {item.name.lower() for item in group.expressions if isinstance(item, exp.Column)} if group else set()
+
+
+def names_result(column: exp.Column, grouped: Collection[str]) -> bool:
+    """Tell whether a name that is that of a result means it: alone in ORDER BY, or in HAVING if not grouped by."""
+    clause = column.find_ancestor(exp.Having, exp.Order, exp.AggFunc, exp.Select)
+    if column.table or not isinstance(clause, exp.Having | exp.Order) or isinstance(clause.parent, exp.WithinGroup):
+        return False
+    return isinstance(column.parent, exp.Ordered) or column.name.lower() not in grouped
+
+
 def _column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
@@ -321,11 +363,9 @@ def _rename(select: exp.Select, scope: _Scope) -> None:
     ]
     select.set("expressions", items)
     results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    grouped = grouped_names(select)
     for column in list(own_nodes(select, exp.Column)):
-        if column.name.startswith(FOREIGN):
-            continue
-        clause = column.find_ancestor(exp.Having, exp.Order, exp.AggFunc, exp.Select)
-        if isinstance(clause, exp.Having | exp.Order) and not column.table and column.name.lower() in results:
+        if column.name.startswith(FOREIGN) or (column.name.lower() in results and names_result(column, grouped)):
             continue
         name = scope.resolve(column)
         if name is not None:

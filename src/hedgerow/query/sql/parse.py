@@ -505,7 +505,7 @@ def is_expression(text: str) -> bool:
     except (QueryError, RecursionError):
         return False
     said = [name for name, value in tree.args.items() if value]
-    return said == ["expressions"] and len(tree.expressions) == 1
+    return said == ["expressions"] and len(tree.expressions) == 1 and not isinstance(tree.expressions[0], exp.Alias)
 
 
 @contextmanager
@@ -543,6 +543,7 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
     if has_shorthand or is_set(tree.args.get("group")) or any(of_constants):
         tree = written_out(tree)
     question = _question(tree)
+    _check_meanings(question)
     check_nodes(tree)
     if not has_rows and not any(isinstance(item, Aggregate) for item in (*question.select, *question.slots)):
         raise QueryError(f"select at least one of {_LIST}; single rows have no bounds")
@@ -564,7 +565,36 @@ def _question(tree: exp.Select) -> Question:
     results = _Results(rows, _given_names(tree))
     select = tuple(results.item(item) for item in tree.expressions)
     outcome = results.outcome(tree)
+    if any(isinstance(item, Aggregate) for item in (*select, *results.slots)):
+        select = tuple(map(_as_result, select))
     return Question(select, condition, _groups(tree.args.get("group"), rows), tuple(results.slots), outcome)
+
+
+def _as_result(item: Key | Aggregate | Computed) -> Key | Aggregate | Computed:
+    """A constant beside aggregates is a result, and nothing that is grouped by."""
+    is_constant = isinstance(item, Key) and not names_of(item.column)
+    return Computed(item.column, item.alias) if isinstance(item, Key) and is_constant else item
+
+
+def _check_meanings(question: Question) -> None:
+    """Refuse a name that is that of a column in GROUP BY and of another result, where databases mean the column."""
+    groups = {group.text.lower() for group in question.groups if isinstance(group, Name)}
+    named: dict[str, str] = {}
+    for item in question.select:
+        if isinstance(item, Key) and isinstance(item.column, Name):
+            named[item.alias.lower()] = item.column.text.lower()
+        elif item.alias:
+            is_grouped_as_named = isinstance(item, Key) and item.column not in question.groups
+            named[item.alias.lower()] = "" if is_grouped_as_named else SLOT
+    # GROUP BY may itself name a result, which then is its column.
+    columns = groups | {named[name] for name in groups & set(named)} - {"", SLOT}
+    shadowed = {name for name, meant in named.items() if name in columns and meant in {*columns, SLOT} - {name}}
+    outcome = question.outcome
+    parts = [outcome.having, *(item.expression for item in question.select if isinstance(item, Computed))]
+    parts += [term.expression for term in outcome.order if not isinstance(term.expression, Name)]
+    twice = next((name for part in parts for name in sorted(names_of(part)) if name.lower() in shadowed), None)
+    if twice is not None:
+        raise QueryError(f"'{twice}' is a column of GROUP BY and the name of another result; give that another name")
 
 
 def _given_names(tree: exp.Select) -> set[str]:
@@ -695,7 +725,7 @@ class _Results:
             raise refusal(call, "an aggregate takes one column or expression: sum(x)")
         inner = call.this
         is_all = inner is None or isinstance(inner, exp.Star)
-        is_all = is_all or (isinstance(inner, exp.Literal) and not inner.is_string)
+        is_all = is_all or isinstance(inner, exp.Literal | exp.Boolean)
         if isinstance(call, exp.Count) and is_all:
             return None
         return self.rows.expression(inner)

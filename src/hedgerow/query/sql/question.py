@@ -438,6 +438,12 @@ class Outcome:
     shown: tuple[str, ...] = ()
 
     @property
+    def is_plain(self) -> bool:
+        """Tell whether results are shown as they are, all of them."""
+        is_cut = self.limit is not None or bool(self.offset)
+        return self.having == ALWAYS and not (self.computed or self.order or is_cut)
+
+    @property
     def expressions(self) -> tuple[Expression, ...]:
         """What is computed from results, and what sorts them."""
         return *(item.expression for item in self.computed), *(term.expression for term in self.order)

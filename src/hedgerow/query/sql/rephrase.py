@@ -5,7 +5,7 @@ Text goes in and text comes out; the result is read by the same parser as any qu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -16,6 +16,7 @@ from sqlglot.errors import SqlglotError
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.dialect import QuestionSQL
+from hedgerow.query.sql.shorthand import written_out
 
 __all__ = ["WrittenRange", "by_group", "ranges_of"]
 
@@ -72,17 +73,25 @@ def ranges_of(sql: str) -> list[WrittenRange]:
     ]
 
 
-def by_group(sql: str, group_column: str) -> str:
+def by_group(sql: str, group_column: str, columns: Collection[str] = ()) -> str:
     """Ask a question per group: `group`, `hits`, then its aggregates as answer_1, ...; AVG becomes the sum it divides.
+
+    Names in GROUP BY that are none of the `columns` are those of results.
 
     A sum's bounds are the sums of those of the groups, which an average's are not.
     """
-    tree = _tree(sql)
+    tree = written_out(_tree(sql))
     if tree.find(exp.Filter, exp.CountIf) is not None:
         raise QueryError("FILTER and COUNT_IF cannot be explained; write the condition after WHERE")
+    if tree.find(exp.Subquery) is not None:
+        raise QueryError("a question with another one inside cannot be explained; ask for each")
     aggregates = list(dict.fromkeys(_sum(node) for item in tree.expressions for node in item.find_all(exp.AggFunc)))
     group = exp.column(group_column, quoted=True)
+    known = {name.lower() for name in columns}
+    results = {item.alias.lower(): item.this for item in tree.expressions if isinstance(item, exp.Alias)}
+    results = {name: item for name, item in results.items() if name not in known}
     keys = tree.args["group"].expressions if tree.args.get("group") else []
+    keys = [results.get(key.name.lower(), key) if isinstance(key, exp.Column) else key for key in keys]
     answers = [node.copy().as_(f"answer_{place}") for place, node in enumerate(aggregates, 1)]
     asked = _bare(tree).select(group.copy().as_("number"), "count(*) AS hits", *answers, append=False)
     asked.set("group", exp.Group(expressions=[*(key.copy() for key in keys), group]))

@@ -46,7 +46,8 @@ def _write_any(node: exp.Any) -> None:
 def _write_constant(node: Any) -> None:
     """`sum(1)` is the number of rows, but NULL without any; other aggregates of a constant are that constant."""
     filtered = node.parent if isinstance(node.parent, exp.Filter) else None
-    if not isinstance(node.this, exp.Literal) or node.this.is_string or not _has_only(node, "this"):
+    number = node.this.this if isinstance(node.this, exp.Neg) else node.this
+    if not isinstance(number, exp.Literal) or number.is_string or not _has_only(node, "this"):
         return
     counted: exp.Expression = exp.Count(this=exp.Star(), big_int=True)
     if filtered is not None:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.joining import grouped_names, names_result
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.strict import is_set
 
@@ -95,6 +96,11 @@ def source_of(select: exp.Select, scope: Mapping[str, exp.Expression]) -> tuple[
     if clause is None:
         raise QueryError("a SELECT without FROM has no bounds; write FROM release")
     node = clause.this
+    for join in select.args.get("joins") or []:
+        if isinstance(join.this, exp.Table) and join.this.name.lower() in scope:
+            raise QueryError(
+                f"'{join.this.name[:60]}' of WITH cannot be joined; tables of your own can, by other names"
+            )
     if select.args.get("joins") and not (isinstance(node, exp.Table) and node.name.lower() == "release"):
         raise QueryError(
             "tables of your own are joined with the release itself: FROM release JOIN t ON release.a = t.a"
@@ -163,14 +169,14 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
         items.append(exp.alias_(item.copy(), item.name, quoted=True) if named else item)
     outer.set("expressions", items)
     results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    grouped = grouped_names(outer) & set(names)
     for column in list(_own(outer, exp.Column)):
-        clause = column.find_ancestor(exp.Group, exp.Having, exp.Order, exp.Where, exp.AggFunc, exp.Select)
         name = column.name.lower()
-        if isinstance(clause, exp.Having | exp.Order) and name in results:
+        if name in results and names_result(column, grouped):
             continue
         if name in names:
             column.replace(_bracket(names[name].copy()))
-        elif not (isinstance(clause, exp.Group | exp.Having | exp.Order) and name in results):
+        elif not (isinstance(column.find_ancestor(exp.Group, exp.AggFunc, exp.Select), exp.Group) and name in results):
             listed = ", ".join(sorted(names)[:20])
             raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
 
