@@ -50,6 +50,36 @@ def frame(spark, table, folder):
     return frame_of(folder / "table", spark)
 
 
+CELLS = (
+    "zip,n,x,day,at,is,says,long,gap,none\n"
+    '01234, 7,1.5,2026-01-31,2026-01-31 10:00:00,true,"say ""hi"",\nor \\ not",12345678901234567890,?,NA\n'
+    "99999,-2,2e3,0001-01-01,1999-12-31T23:59:59.5,False,plain,1,3,\n"
+)
+
+
+def test_cells_and_names_of_folders_have_the_types_that_they_have_in_memory(spark, tmp_path):
+    """Spark alone reads zip=01234 as 1234, whole numbers of 20 digits as another number, and a quoted line as two."""
+    (tmp_path / "cells.csv").write_text(CELLS)
+    for folder, zip_code in (("zip=01234", 1), ("zip=99999", 2)):
+        (tmp_path / "folder" / folder / "year=2026").mkdir(parents=True)
+        pq.write_table(pa.table({"n": [zip_code]}), tmp_path / "folder" / folder / "year=2026" / "part.parquet")
+    for name in ("cells.csv", "folder"):
+        found = frame_of(tmp_path / name, spark).toArrow()
+        wanted = hr.read_table(tmp_path / name).to_arrow().select(found.column_names)
+        assert [str(one.type).replace("int32", "int64") for one in found.schema] == [
+            str(one.type) for one in wanted.schema
+        ]
+        assert sorted(map(str, found.to_pylist())) == sorted(map(str, wanted.to_pylist()))
+
+
+def test_rows_of_other_lengths_and_other_encodings_are_refused(spark, tmp_path):
+    """Spark alone would leave cells empty, and put signs of its own in the place of those that it cannot read."""
+    for name, content in (("short.csv", b"a,b\n1,2\n3\n"), ("latin.csv", "a,b\n1,Zürich\n".encode("latin-1"))):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError, match=r"could not read|not UTF-8"):
+            frame_of(tmp_path / name, spark)
+
+
 @dataclass(frozen=True)
 class PublishedBlock:
     """What a test wants to know of a block: releases are not made to travel."""

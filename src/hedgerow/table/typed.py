@@ -37,6 +37,15 @@ _WHOLE = r"-?(?:0|[1-9]\d*)"
 _NUMBER = rf"(?:{_WHOLE}(?:\.\d*)?|-?\.\d+)(?:[eE][+-]?\d+)?"
 # Spelled infinities count as numbers here, so that a column of numbers with one is refused and not taken for text.
 _INFINITE = r"[+-]?(?i:inf|infinity)"
+PATTERNS: tuple[tuple[str, pa.DataType], ...] = (
+    ("true|false|True|False|TRUE|FALSE", pa.bool_()),
+    (_WHOLE, pa.int64()),
+    (rf"{_NUMBER}|{_INFINITE}", pa.float64()),
+    (_DATE, pa.date32()),
+    (rf"{_DATE}[T ]{_CLOCK}", pa.timestamp("us")),
+    (rf"{_DATE}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)", pa.timestamp("us", "UTC")),
+)
+"""How all cells of a column are written that has a type; the first one counts, if they fit into it."""
 
 
 def type_texts(values: pa.Array) -> pa.Array:
@@ -202,25 +211,14 @@ def _with_points(texts: pa.Array, decimal: str, thousands: str) -> pa.Array | No
 def _infer_type(values: pa.Array) -> pa.Array | None:
     if values.null_count == len(values):
         return values
-    for read in (_booleans, _integers, _floats, _dates, _local_times, _instants):
-        result = read(values)
-        if result is not None:
-            return result
+    for pattern, kind in PATTERNS:
+        if _all_match(values, pattern):
+            try:
+                return values.cast(kind)
+            except pa.ArrowInvalid:
+                if kind == pa.int64():
+                    return values
     return None
-
-
-def _reader(pattern: str, kind: pa.DataType) -> Callable[[pa.Array], pa.Array | None]:
-    """A function that reads texts as `kind` if all of them match, and gives None otherwise."""
-
-    def read(values: pa.Array) -> pa.Array | None:
-        if not _all_match(values, pattern):
-            return None
-        try:
-            return values.cast(kind)
-        except pa.ArrowInvalid:
-            return None
-
-    return read
 
 
 def _all_match(values: pa.Array, pattern: str) -> bool:
@@ -229,19 +227,6 @@ def _all_match(values: pa.Array, pattern: str) -> bool:
     if not re.fullmatch(pattern, first, re.ASCII):
         return False
     return bool(pc.all(pc.match_substring_regex(values, rf"\A(?:{pattern})\z")).as_py())
-
-
-_booleans = _reader("true|false|True|False|TRUE|FALSE", pa.bool_())
-_small_integers = _reader(_WHOLE, pa.int64())
-_floats = _reader(rf"{_NUMBER}|{_INFINITE}", pa.float64())
-_dates = _reader(_DATE, pa.date32())
-_local_times = _reader(rf"{_DATE}[T ]{_CLOCK}", pa.timestamp("us"))
-_instants = _reader(rf"{_DATE}[T ]{_CLOCK}(?:Z|[+-]\d\d:?\d\d)", pa.timestamp("us", "UTC"))
-
-
-def _integers(values: pa.Array) -> pa.Array | None:
-    small = _small_integers(values)
-    return values if small is None and _all_match(values, _WHOLE) else small
 
 
 _LARGEST_EXACT = 2.0**53
