@@ -107,10 +107,10 @@ def frame_of(source: object, spark: Any) -> DataFrame:
         spark.conf.set(_GUESSES, "false")
         frame = reader.load(rest)
         texts = [old for old, new in zip(frame.dtypes, guessed, strict=True) if kind == "csv" or old != new]
-        return _typed(frame, [name for name, _ in texts]) if texts else frame
+        return _with_types(frame, [name for name, _ in texts]) if texts else frame
 
 
-def _typed(frame: DataFrame, texts: Sequence[str]) -> DataFrame:
+def _with_types(frame: DataFrame, texts: Sequence[str]) -> DataFrame:
     """The frame with the types that columns of texts have in memory, decided on all of their cells in one pass."""
     names = frame.columns
     places = [f"c{place}" for place in range(len(names))]  # no name has to be quoted
