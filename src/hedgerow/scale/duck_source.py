@@ -12,7 +12,7 @@ import codecs
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 from hedgerow.arrays import Ints
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.scale.engine import Distinct, quote_files, quote_name, quote_text, run_step
-from hedgerow.table.checks import BLANKS, attempt, check_names, existing_file, files_below
+from hedgerow.table.checks import BLANKS, T, attempt, check_names, existing_file, files_below, stoppable
 from hedgerow.table.dialect import Dialect, find_dialect, to_utf8
 from hedgerow.table.flat import check_type, without_index
 from hedgerow.table.options import ReadOptions, require_columns
@@ -139,8 +139,8 @@ class DuckSource:
         """The rows in batches of about so many."""
         named = ", ".join(map(quote_name, columns))
         statement = f"SELECT {named} FROM {self._relation}{self._where}"
-        reader = run_step(lambda: self._connection.sql(statement).to_arrow_reader(rows))
-        while (batch := run_step(lambda: next(reader, None))) is not None:
+        reader = self._run(lambda: self._connection.sql(statement).to_arrow_reader(rows))
+        while (batch := self._run(lambda: next(reader, None))) is not None:
             table = pa.Table.from_batches([batch])
             yield pa.table([_flat(column) for column in table.columns], names=columns)
 
@@ -161,7 +161,10 @@ class DuckSource:
         return int(self._table(statement).column(0)[0].as_py())
 
     def _table(self, statement: str) -> pa.Table:
-        return run_step(lambda: self._connection.sql(statement).to_arrow_table())
+        return self._run(lambda: self._connection.sql(statement).to_arrow_table())
+
+    def _run(self, step: Callable[[], T]) -> T:
+        return run_step(lambda: stoppable(step, self._connection.interrupt))
 
 
 def require_apart(names: Sequence[str]) -> None:

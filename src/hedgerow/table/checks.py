@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -43,6 +44,17 @@ def attempt(step: Callable[[], T], sentence: str) -> T:
     if was_stopped:
         raise KeyboardInterrupt
     raise InputError(sentence)
+
+
+def stoppable(step: Callable[[], T], stop: Callable[[], None]) -> T:
+    """Run a long step of a library in a thread of its own, and `stop` it at Ctrl-C, for which C code would not look."""
+    with ThreadPoolExecutor(1) as threads:
+        running = threads.submit(step)
+        try:
+            return running.result()
+        except KeyboardInterrupt:
+            stop()
+            raise
 
 
 def check_shape(rows: int, columns: int) -> None:

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, files_below
+from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, files_below, stoppable
 from hedgerow.table.flat import flatten
 from hedgerow.table.frames import arrow_of
 from hedgerow.table.table import Table
@@ -152,7 +152,8 @@ def _read_duckdb(file: Path, name: str) -> Table:
     opened = f"'{file.name}' cannot be opened as a DuckDB database; it may be damaged, newer, or in use elsewhere."
     missing = "The DuckDB database has no such table, or it cannot be read."
     with attempt(lambda: duckdb.connect(str(file), read_only=True), opened) as connection:
-        return flatten(arrow_of(attempt(lambda: connection.sql(f"SELECT * FROM {name}"), missing), missing), "file")
+        found = attempt(lambda: connection.sql(f"SELECT * FROM {name}"), missing)
+        return flatten(stoppable(lambda: arrow_of(found, missing), connection.interrupt), "file")
 
 
 def _read_postgres(address: str, name: str) -> Table:
