@@ -387,12 +387,9 @@ def _check_groups(bound: Bound) -> None:
 
 def _check_names(bound: Bound) -> None:
     taken: set[str] = set()
-    keys = {key.alias for key in bound.keys}
+    every = [item.alias for item in (*bound.aggregates, *bound.outcome.computed) if not item.alias.startswith(SLOT)]
     names = [key.alias for key in bound.keys]
-    results = [name for name in bound.outcome.shown if name not in keys]
-    every = [item.alias for item in bound.aggregates] + [item.alias for item in bound.outcome.computed]
-    results = [alias for alias in every if alias in results]
-    names += [f"{alias}{end}" for alias in results for end in ("", "_lower", "_upper", "_std")]
+    names += [f"{alias}{end}" for alias in every for end in ("", "_lower", "_upper", "_std")]
     for name in names:
         if name.lower() in taken:
             raise QueryError(f"two results would be called '{name}'; name them with AS")
@@ -416,8 +413,8 @@ def bind_outcome(
         _check_computed(item.expression, keys)
     kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
     results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
-    others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
     taken = {name.lower() for name in (*results, *keys)}
+    others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name.lower() not in taken}
     shown_as = {key.column: keys[key.alias] for key in reversed(bound.keys)}
     grouped: dict[Expression, Column] = {
         node: shown_as.get(column, others.get(column.name, column))

@@ -540,7 +540,7 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
     has_shorthand = tree.find(exp.Any, exp.PercentileCont, exp.PercentileDisc) is not None
     of_constants = (call.find(exp.Column) is None for call in tree.find_all(exp.Sum, exp.Avg, exp.Min, exp.Max))
-    if has_shorthand or is_set(tree.args.get("group")) or any(of_constants):
+    if has_shorthand or is_set(tree.args.get("group")) or is_set(tree.args.get("order")) or any(of_constants):
         tree = written_out(tree)
     question = _question(tree)
     _check_meanings(question)
@@ -687,6 +687,8 @@ class _Results:
             return Aggregate(_PAIRED[type(node)], next(sides), alias, other=next(sides))
         if type(node) not in _AGGREGATES:
             return None
+        if isinstance(node, exp.Count) and isinstance(node.this, exp.Null):
+            return Aggregate("count", None, alias, where=Truth(False))
         fraction = Fraction(1, 2) if isinstance(node, exp.Median) else None
         if isinstance(node.this, exp.Distinct):
             return self._distinct(node, alias)

@@ -5,7 +5,7 @@ As in `strict`, an argument that is not listed here is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -21,6 +21,7 @@ __all__ = [
     "has_aggregates",
     "set_source",
     "source_of",
+    "spell_names",
     "substitute",
     "take_labels",
     "take_names_off",
@@ -168,25 +169,32 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
         named = isinstance(item, exp.Column)
         items.append(exp.alias_(item.copy(), item.name, quoted=True) if named else item)
     outer.set("expressions", items)
-    results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    results = {item.alias.lower(): item.this for item in items if isinstance(item, exp.Alias)}
     grouped = grouped_names(outer) & set(names)
+    for column in list(_own(outer, exp.Column)):
+        # GROUP BY names a result where the sub-query has no such column, whatever columns are below it.
+        name, clause = column.name.lower(), column.find_ancestor(exp.Group, exp.AggFunc, exp.Select)
+        if isinstance(clause, exp.Group) and name in results and name not in names:
+            column.replace(_bracket(results[name].copy(), is_key=True))
     for column in list(_own(outer, exp.Column)):
         name = column.name.lower()
         if name in results and names_result(column, grouped):
             continue
         if name in names:
-            column.replace(_bracket(names[name].copy()))
-        elif not (isinstance(column.find_ancestor(exp.Group, exp.AggFunc, exp.Select), exp.Group) and name in results):
+            column.replace(_bracket(names[name].copy(), is_key=isinstance(column.parent, exp.Group)))
+        else:
             listed = ", ".join(sorted(names)[:20])
             raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
 
 
-def _bracket(node: exp.Expression) -> exp.Expression:
-    return node if isinstance(node, exp.Column | exp.Literal | exp.Func | exp.Paren) else exp.Paren(this=node)
+def _bracket(node: exp.Expression, *, is_key: bool) -> exp.Expression:
+    """Keep an expression together, and a number in GROUP BY from being read as a place."""
+    is_one = isinstance(node, exp.Column | exp.Func | exp.Paren) or (isinstance(node, exp.Literal) and not is_key)
+    return node if is_one else exp.Paren(this=node)
 
 
 def write_out_star(select: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Write out * over the columns of a sub-query."""
+    """Write out * over the columns of a sub-query, and names of columns that are selected as they are there."""
     items: list[exp.Expression] = []
     for item in select.expressions:
         if isinstance(item, exp.Star):
@@ -195,6 +203,16 @@ def write_out_star(select: exp.Select, names: Sequence[str]) -> exp.Select:
         else:
             items.append(item)
     select.set("expressions", items)
+    return spell_names(select, names)
+
+
+def spell_names(select: exp.Select, names: Iterable[str]) -> exp.Select:
+    """Write the names of selected columns as they are below, in upper and lower case: results are called so."""
+    listed = list(names)
+    for item in select.expressions:
+        found = [name for name in listed if name.lower() == item.name.lower()]
+        if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier) and len(found) == 1:
+            item.set("this", exp.to_identifier(found[0], quoted=True))
     return select
 
 
