@@ -112,7 +112,8 @@ def one_grouping(
                 (_bare(part) not in columns) << place for place, part in enumerate(reversed(plain.expressions))
             )
         elif _bare(plain) in columns or _bare(plain) not in every:
-            items.append(exp.alias_(plain.copy(), name, quoted=True))
+            # A sub-query would take the name for itself, and lose it with its place.
+            items.append(exp.Alias(this=plain.copy(), alias=exp.to_identifier(name, quoted=True)))
     asked.set("expressions", items)
     asked.set("group", exp.Group(expressions=[key.copy() for key in keys]) if keys else None)
     for clause in ("order", "limit", "offset"):

@@ -356,11 +356,17 @@ def _column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
 
+def _own_name(name: str) -> str:
+    """What a column inside is called in its table."""
+    return name.partition(".")[2] if name.startswith(FOREIGN) else name
+
+
 def _rename(select: exp.Select, scope: _Scope) -> None:
-    items = [
-        exp.alias_(item.copy(), item.name, quoted=True) if isinstance(item, exp.Column) else item
-        for item in select.expressions
-    ]
+    items = []
+    for item in select.expressions:
+        known = scope.resolve(item) if isinstance(item, exp.Column) else None
+        called = item.name if known is None else _own_name(known)
+        items.append(exp.alias_(item.copy(), called, quoted=True) if isinstance(item, exp.Column) else item)
     select.set("expressions", items)
     results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
     grouped = grouped_names(select)

@@ -102,14 +102,15 @@ def _write_keys(tree: exp.Select, group: exp.Group) -> None:
 
 
 def _check_having(tree: exp.Select) -> None:
-    """Refuse HAVING after GROUP BY ALL where DuckDB groups by what HAVING names, too."""
+    """Refuse HAVING after GROUP BY ALL about what is neither an aggregate nor selected: DuckDB groups by it, too."""
     having = tree.args.get("having")
     plain = {item.this.name.lower() for item in tree.expressions if isinstance(item.unalias(), exp.Column)}
+    plain |= {item.alias.lower() for item in tree.expressions if item.find(exp.AggFunc) is not None}
     for column in having.find_all(exp.Column) if having is not None else ():
-        if column.find_ancestor(exp.AggFunc, exp.Query) is tree and column.name.lower() not in plain:
+        if column.find_ancestor(exp.AggFunc, exp.WithinGroup, exp.Filter, exp.Query) is tree and column.name.lower() not in plain:
             raise QueryError(
-                f"HAVING names '{column.name[:60]}' after GROUP BY ALL, and databases may group by it, too; name what is "
-                "grouped by"
+                f"HAVING names '{column.name[:60]}', which GROUP BY ALL does not group by, and databases do; write what "
+                "is grouped by instead of ALL"
             )
 
 
