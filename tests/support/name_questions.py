@@ -408,7 +408,7 @@ def judge(session: Session, tables: dict[str, pa.Table], question: NameQuestion,
             return f"DuckDB refuses: {error!s:.300}"
         counts["answered"] += 1
         is_exact = all(answer.exact for one in found.estimates.values() for answer in one.answers)
-        if is_exact and (found.sure is None or all(found.sure)):
+        if is_exact and (found.sure is None or all(found.sure)) and not found.is_picked:
             return _difference(found, names, truth, is_ordered=question.is_ordered)
         if question.is_cut or found.is_picked or not _tells_rows_apart(found):
             counts["not judged"] += 1

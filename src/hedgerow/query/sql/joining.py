@@ -339,9 +339,28 @@ def _belongs(column: exp.Column, own: Mapping[str, str], alias: str, scope: _Sco
 
 
 def grouped_names(select: exp.Select) -> set[str]:
-    """Columns that GROUP BY names, in lower case."""
+    """Columns that GROUP BY names, in lower case: by name, by place, in brackets, or by ALL."""
     group = select.args.get("group")
-    return {item.name.lower() for item in group.expressions if isinstance(item, exp.Column)} if group else set()
+    if group is None:
+        return set()
+    selected = [item.unalias() for item in select.expressions]
+    keys = selected if is_set(group.args.get("all")) else [_at(key, selected) for key in _leaves(group)]
+    return {key.name.lower() for key in keys if isinstance(key, exp.Column)}
+
+
+def _leaves(node: exp.Expression) -> Iterator[exp.Expression]:
+    """What GROUP BY, ROLLUP, CUBE and GROUPING SETS list."""
+    for item in node.iter_expressions():
+        if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
+def _at(key: exp.Expression, selected: Sequence[exp.Expression]) -> exp.Expression:
+    """What is selected at a place."""
+    is_place = isinstance(key, exp.Literal) and key.this.isdecimal() and 1 <= int(key.this[:6]) <= len(selected)
+    return selected[int(key.this[:6]) - 1] if is_place else key
 
 
 def names_result(column: exp.Column, grouped: Collection[str]) -> bool:
