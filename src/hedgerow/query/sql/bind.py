@@ -419,9 +419,16 @@ def bind_outcome(
     grouped: dict[Expression, Column] = {
         node: shown_as.get(column, others.get(column.name, column))
         for node, column in (groups or {}).items()
-        if not isinstance(node, Name | Constant) and not taken & {name.lower() for name in names_of(node)}
+        if not isinstance(node, Name | Constant)
     }
     binder = Binder({**others, **results, **keys}, grouped)
+    other = taken - {key.alias.lower() for key in bound.keys if _is_own(key)}
+    for node in grouped:
+        shadowed = next((name for name in sorted(names_of(node)) if name.lower() in other), None)
+        if shadowed is not None and _holds(outcome.having, node):
+            raise QueryError(
+                f"'{shadowed}' is a column of GROUP BY and the name of another result; give that another name"
+            )
     aliases = iter(named)
     places = [next(aliases).alias if isinstance(item, Computed) else item.alias for item in select]
     order = tuple(_order(term, binder, places) for term in outcome.order)
@@ -431,6 +438,15 @@ def bind_outcome(
     shown = tuple(name for name in [*keys, *results] if not name.startswith(SLOT))
     final = Outcome(named, having, order, outcome.limit, outcome.offset, shown)
     return replace(bound, keys=(*bound.keys, *extra), outcome=final)
+
+
+def _is_own(key: Key) -> bool:
+    """Tell whether a key is called like its column."""
+    return isinstance(key.column, Column) and key.column.name.lower() == key.alias.lower()
+
+
+def _holds(node: Predicate | Expression, part: Expression) -> bool:
+    return node == part or any(_holds(child, part) for child in children_of(node))
 
 
 def _result_column(item: Aggregate) -> Column:

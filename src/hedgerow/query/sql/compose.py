@@ -22,7 +22,7 @@ from sqlglot import exp
 from hedgerow.errors import QueryError, counted
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.answered import Answered
-from hedgerow.query.nested import finish, over
+from hedgerow.query.nested import check_names, finish, over
 from hedgerow.query.sql.computing import run_over
 from hedgerow.query.sql.groupings import groupings_of, plain_names
 from hedgerow.query.sql.groupings import one_grouping as _one_grouping
@@ -321,6 +321,8 @@ def _label(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answ
     names, keys = list(found.names), dict(found.keys)
     for place, (name, constant) in sorted(labels.items()):
         names.insert(place, name)
+    check_names(names)
+    for _, (name, constant) in sorted(labels.items()):
         keys[name] = pa.array([constant] * len(found), pa.string() if isinstance(constant, str) else pa.int64())
     return replace(found, keys=keys, order=tuple(names))
 

@@ -59,7 +59,7 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     spellings: dict[str, str] = {}
 
     def key(node: exp.Expression) -> exp.Expression:
-        found, spelling = resolve(node), bare_text(node)
+        found, spelling = resolve(node), bare_text(node, keeps_tables=True)
         if spellings.setdefault(bare_text(found), spelling) != spelling:
             raise QueryError(TWICE)
         return found
@@ -125,7 +125,16 @@ def one_grouping(
     asked.set("group", exp.Group(expressions=[key.copy() for key in keys]) if keys else None)
     for clause in ("order", "limit", "offset"):
         asked.set(clause, None)
+    if asked.args.get("having") is not None:
+        _write_missing(asked.args["having"], every.difference(columns))
     return asked, marks
+
+
+def _write_missing(having: exp.Expression, missing: Collection[str]) -> None:
+    """Keys that a grouping does not have are NULL in HAVING."""
+    for node in list(having.walk(prune=lambda node: isinstance(node, exp.AggFunc | exp.WithinGroup | exp.Query))):
+        if not isinstance(node, exp.AggFunc | exp.Literal | exp.Having) and bare_text(node) in missing:
+            node.replace(exp.Null())
 
 
 def plain_names(items: Sequence[exp.Expression]) -> list[str]:
@@ -147,10 +156,11 @@ def _plain_name(item: exp.Expression) -> str:
     return f"{item.key}_{inner.name}" if isinstance(inner, exp.Column) else ""
 
 
-def bare_text(node: exp.Expression) -> str:
+def bare_text(node: exp.Expression, *, keeps_tables: bool = False) -> str:
     """What tells keys apart: their text without the table's name and without the case of names."""
     copied = node.copy()
     for column in copied.find_all(exp.Column):
-        column.set("table", None)
+        if not keeps_tables:
+            column.set("table", None)
         column.this.set("this", column.name.lower())
     return str(copied.sql(normalize=True, identify=True))

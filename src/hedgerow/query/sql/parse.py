@@ -598,7 +598,11 @@ def _check_meanings(question: Question) -> None:
 
 
 def _given_names(tree: exp.Select) -> set[str]:
-    return {item.alias_or_name.lower() for item in tree.expressions if isinstance(item, exp.Alias | exp.Column)}
+    """Names that a result without one does not take: those of others, and of columns that are grouped by."""
+    group = tree.args.get("group")
+    grouped = group.find_all(exp.Column) if isinstance(group, exp.Group) else ()
+    items = (item for item in tree.expressions if isinstance(item, exp.Alias | exp.Column))
+    return {item.alias_or_name.lower() for item in itertools.chain(items, grouped)}
 
 
 def _table_names(source: exp.Expression | None) -> frozenset[str]:

@@ -172,6 +172,7 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
     outer.set("expressions", items)
     results = {item.alias.lower(): item.this for item in items if isinstance(item, exp.Alias)}
     grouped = grouped_names(outer) & set(names)
+    below = {column.name.lower() for node in names.values() for column in node.find_all(exp.Column)} - set(names)
     spelled = _SpelledKeys(outer)
     for column in list(_own(outer, exp.Column)):
         # GROUP BY names a result where the sub-query has no such column, whatever columns are below it.
@@ -182,6 +183,11 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
     for column in list(_own(outer, exp.Column)):
         name = column.name.lower()
         if name in results and names_result(column, grouped):
+            if name in below and not isinstance(column.parent, exp.Ordered):
+                raise QueryError(
+                    f"'{column.name[:60]}' is the name of a result and of a column that the sub-query asks about; give "
+                    "the result another name"
+                )
             continue
         if name in names:
             spelled.check_column(column, names[name])
