@@ -305,7 +305,9 @@ def _arrange(result: Result, tree: exp.Expression, items: Mapping[str, exp.Expre
         asked.set(clause, tree.args[clause].copy() if is_set(tree.args.get(clause)) else None)
     order, names = asked.args.get("order"), {name.lower() for name in items}
     for term in order.expressions if order is not None else []:
-        if isinstance(term.this, exp.Literal) or (isinstance(term.this, exp.Column) and term.this.name.lower() in names):
+        if isinstance(term.this, exp.Literal) or (
+            isinstance(term.this, exp.Column) and term.this.name.lower() in names
+        ):
             continue  # a place, or the name of a result, which comes before a column of that name
         known = next((name for name, item in items.items() if item == term.this), None)
         if known is not None:
@@ -319,10 +321,10 @@ def _label(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answ
     if not labels:
         return found
     names, keys = list(found.names), dict(found.keys)
-    for place, (name, constant) in sorted(labels.items()):
+    for place, (name, _) in sorted(labels.items()):
         names.insert(place, name)
     check_names(names)
-    for _, (name, constant) in sorted(labels.items()):
+    for name, constant in labels.values():
         keys[name] = pa.array([constant] * len(found), pa.string() if isinstance(constant, str) else pa.int64())
     return replace(found, keys=keys, order=tuple(names))
 

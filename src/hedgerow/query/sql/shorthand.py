@@ -107,7 +107,10 @@ def _check_having(tree: exp.Select) -> None:
     plain = {item.this.name.lower() for item in tree.expressions if isinstance(item.unalias(), exp.Column)}
     plain |= {item.alias.lower() for item in tree.expressions if item.find(exp.AggFunc) is not None}
     for column in having.find_all(exp.Column) if having is not None else ():
-        if column.find_ancestor(exp.AggFunc, exp.WithinGroup, exp.Filter, exp.Query) is tree and column.name.lower() not in plain:
+        if (
+            column.find_ancestor(exp.AggFunc, exp.WithinGroup, exp.Filter, exp.Query) is tree
+            and column.name.lower() not in plain
+        ):
             raise QueryError(
                 f"HAVING names '{column.name[:60]}', which GROUP BY ALL does not group by, and databases do; write what "
                 "is grouped by instead of ALL"
