@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 import pyarrow as pa
@@ -39,6 +39,7 @@ NAME_FORMS: dict[str, Callable[[Release], Release]] = {
 
 _POOL = ("a", "A", "b", '"B"', "town", "Town", '"count"', '"order"', "n", "N", "x", "w", "g", "s")
 _KEYWORDS = ("count", "order")
+_Choice = TypeVar("_Choice")
 
 
 def name_sample(rng: random.Random, form: str) -> tuple[Release, dict[str, pa.Table]]:
@@ -123,7 +124,7 @@ class NameQuestions:
     def _chance(self, share: float) -> bool:
         return self.rng.random() < share
 
-    def _one(self, *choices: Any) -> Any:
+    def _one(self, *choices: _Choice) -> _Choice:
         return self.rng.choice(choices)
 
     def _spelled(self, name: str) -> str:
@@ -233,9 +234,7 @@ class NameQuestions:
         if sorts is None:
             self.rng.shuffle(wanted)
         grouped: list[str] = []
-        items: list[_Item] = []
-        for sort in wanted:
-            items.append(self._item(sort, keys, columns, grouped, is_named=sorts is not None))
+        items = [self._item(sort, keys, columns, grouped, is_named=sorts is not None) for sort in wanted]
         group = self._group(items, keys, grouped)
         if group is None:
             items = [item if item.sort != "key" else self._item("number", keys, columns, []) for item in items]
@@ -414,7 +413,7 @@ def judge(session: Session, tables: dict[str, pa.Table], question: NameQuestion,
             cursor = database.execute(question.text)
             names, truth = [column[0] for column in cursor.description or []], cursor.fetchall()
         except duckdb.Error as error:
-            # The name of a result in an expression of ORDER BY, where a column that is not grouped by is called so, too.
+            # In an expression of ORDER BY the name of a result that a column has, too, which is not grouped by.
             counts["no truth"] += 1
             counts[f"DuckDB: {str(error).splitlines()[0]:.60}"] += 1
             return None

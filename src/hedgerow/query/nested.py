@@ -50,9 +50,9 @@ def over(inner: Answered, question: Question, *, is_inner: bool) -> Answered:
     """Answer a question about an answer. What it says about its own results is left to the caller unless `is_inner`."""
     question = _without_filter(question)
     rows = inner.where(question.where)
-    is_grouped = bool(question.groups) or any(
-        isinstance(item, Aggregate | Computed) for item in (*question.select, *question.slots)
-    )
+    # HAVING makes one row of all, as an aggregate does.
+    is_grouped = bool(question.groups) or question.outcome.having != Truth(True)
+    is_grouped |= any(isinstance(item, Aggregate | Computed) for item in (*question.select, *question.slots))
     found = _aggregate_groups(rows, question) if is_grouped else _project(rows, question)
     return narrow(found, question) if is_inner else found
 

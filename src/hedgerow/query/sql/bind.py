@@ -387,7 +387,8 @@ def _check_groups(bound: Bound) -> None:
 
 def _check_names(bound: Bound) -> None:
     taken: set[str] = set()
-    every = [item.alias for item in (*bound.aggregates, *bound.outcome.computed) if not item.alias.startswith(SLOT)]
+    results = [*(item.alias for item in bound.aggregates), *(item.alias for item in bound.outcome.computed)]
+    every = [alias for alias in results if not alias.startswith(SLOT)]
     names = [key.alias for key in bound.keys]
     names += [f"{alias}{end}" for alias in every for end in ("", "_lower", "_upper", "_std")]
     for name in names:

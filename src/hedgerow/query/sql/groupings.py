@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -132,7 +133,8 @@ def one_grouping(
 
 def _write_missing(having: exp.Expression, missing: Collection[str]) -> None:
     """Keys that a grouping does not have are NULL in HAVING."""
-    for node in list(having.walk(prune=lambda node: isinstance(node, exp.AggFunc | exp.WithinGroup | exp.Query))):
+    nodes: list[Any] = list(having.walk(prune=lambda node: isinstance(node, exp.AggFunc | exp.WithinGroup | exp.Query)))
+    for node in nodes:
         if not isinstance(node, exp.AggFunc | exp.Literal | exp.Having) and bare_text(node) in missing:
             node.replace(exp.Null())
 

@@ -1,4 +1,4 @@
-"""Shorthand of SQL, written out: aggregates of constants, lists of quantiles, = ANY, numbers and ALL in GROUP BY, ORDER BY ALL.
+"""Shorthand of SQL, written out: aggregates of constants, lists of quantiles, = ANY, numbers in GROUP BY, and ALL.
 
 What carries anything else than the arguments named here is left as it is, and the gate (`strict`) refuses it.
 """
@@ -107,13 +107,11 @@ def _check_having(tree: exp.Select) -> None:
     plain = {item.this.name.lower() for item in tree.expressions if isinstance(item.unalias(), exp.Column)}
     plain |= {item.alias.lower() for item in tree.expressions if item.find(exp.AggFunc) is not None}
     for column in having.find_all(exp.Column) if having is not None else ():
-        if (
-            column.find_ancestor(exp.AggFunc, exp.WithinGroup, exp.Filter, exp.Query) is tree
-            and column.name.lower() not in plain
-        ):
+        inside = column.find_ancestor(exp.AggFunc, exp.WithinGroup, exp.Filter, exp.Query)
+        if inside is tree and column.name.lower() not in plain:
             raise QueryError(
-                f"HAVING names '{column.name[:60]}', which GROUP BY ALL does not group by, and databases do; write what "
-                "is grouped by instead of ALL"
+                f"HAVING names '{column.name[:60]}', which GROUP BY ALL does not group by, and databases do; write "
+                "what is grouped by instead of ALL"
             )
 
 
