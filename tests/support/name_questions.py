@@ -350,6 +350,7 @@ class NameQuestions:
         ]
         if keys and self._chance(0.15):
             parts.append(self._spelled(self.rng.choice(keys).name))
+        parts = [part.removesuffix(" % 2") if self._chance(0.1) else part for part in parts]
         self.rng.shuffle(parts)
         listed = ", ".join(parts)
         if self._chance(0.12):

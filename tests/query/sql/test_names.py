@@ -52,6 +52,7 @@ ORDERED = [
     "HAVING b < 3 ORDER BY 3, 1",
     "SELECT town, count(*) AS n FROM release GROUP BY ROLLUP (town) HAVING town > 'Bf' ORDER BY 1",
     "SELECT sum(w) AS n, (SELECT max(a) FROM release) AS m FROM release GROUP BY ROLLUP (town) ORDER BY 1",
+    "SELECT upper(town) AS u, a % 2 AS k, count(*) AS n FROM release GROUP BY town, a ORDER BY ALL LIMIT 5",
     "SELECT TOWN, count(NULL) AS n, count(*) AS m FROM (SELECT Town FROM release) GROUP BY Town ORDER BY ALL DESC",
 ]
 
@@ -126,6 +127,7 @@ def test_a_name_with_two_meanings_is_refused(text):
         ("SELECT x, count(*) AS g FROM (SELECT a AS x, a AS y FROM release) GROUP BY CUBE (x, y)", "in two ways"),
         ("SELECT a, count(*) AS g FROM release GROUP BY ROLLUP (release.a, a)", "in two ways"),
         ("SELECT count(*) AS a, a % 2 AS k FROM release GROUP BY a % 2 HAVING a % 2 > 0", "name of another result"),
+        ("SELECT lower(town) AS town, count(*) FROM release GROUP BY town HAVING town > 'a'", "name of another result"),
         ("SELECT count(*) AS g, a % 2 AS w FROM release GROUP BY ALL HAVING -w < 4", "GROUP BY ALL does not group by"),
         (
             "SELECT max(x) AS w, y % 2 AS k FROM (SELECT w AS y, a AS x FROM release) GROUP BY y % 2 HAVING w % 2 = 1",
@@ -160,6 +162,18 @@ def test_a_name_of_with_is_not_taken_for_a_table_of_ones_own():
     )
     with pytest.raises(QueryError, match="'region' of WITH cannot be joined"):
         connect(release).sql(text, {"region": REGION})
+
+
+def test_a_column_of_a_joined_table_of_another_type_is_called_so():
+    """It was said that there is no such column."""
+    _, release = make("permuted")
+    own = pa.table({"town": ["Bern"], "hours": pa.array([[1, 2]]), "a": pa.array([b"x"], pa.binary())})
+    for name in ("hours", "region.hours", "region.a"):
+        text = f"SELECT {name} AS h, count(*) AS n FROM release JOIN region USING (town) GROUP BY {name}"
+        with pytest.raises(QueryError, match="has a type that questions do not know"):
+            connect(release).sql(text, {"region": own})
+    answer = connect(release).ask("SELECT count(*) FROM release JOIN region USING (town)", {"region": own})
+    assert answer.exact
 
 
 def test_two_results_of_one_name_over_a_sub_query_are_refused():

@@ -54,7 +54,9 @@ def own_tables(tables: Mapping[str, Any] | None) -> dict[str, pa.Table]:
         if twice is not None:
             raise QueryError(f"table '{name}' has two columns '{twice[:60]}', upper and lower case aside; rename one")
         columns = {column: _plain(table.column(column)) for column in table.column_names}
-        found[name.lower()] = pa.table({column: array for column, array in columns.items() if array is not None})
+        known = pa.table({column: array for column, array in columns.items() if array is not None})
+        others = {column: str(table.schema.field(column).type) for column in columns if columns[column] is None}
+        found[name.lower()] = known.replace_schema_metadata(others)
     return found
 
 
@@ -161,6 +163,8 @@ def _key(name: str, table: pa.Table, column: str, kind: Kind) -> pa.Array:
 
 FOREIGN = "\1"
 """How the name of a column of a joined table starts; no column that is published is called so."""
+_UNREAD = "\2"
+"""How what stands for a column starts whose type questions do not know; the type follows."""
 _ARGUMENTS = ("this", "on", "using", "side", "kind")
 _SAY = "tables of your own are joined on equal columns: FROM release JOIN t ON release.a = t.a, or USING (a)"
 
@@ -225,6 +229,8 @@ class Joins:
             names[lowered] = f"{FOREIGN}{alias}.{name}"
             found = kind_in(table.column(name).combine_chunks())
             self.lookups[names[lowered]] = Lookup(joined, name, operands, found)
+        for other, kind_name in (table.schema.metadata or {}).items():
+            names[other.decode().lower()] = f"{_UNREAD}{kind_name.decode()}"
         match = f"{FOREIGN}{alias}."
         self.lookups[match] = Lookup(joined, "", operands, Kind.BOOL)
         scope.add(alias, names, {str(part.name).lower() for part in node.args.get("using") or []})
@@ -303,6 +309,11 @@ class _Scope:
 def _single(name: str, column: exp.Column) -> str:
     if not name:
         raise QueryError(f"two columns are called '{column.name[:60]}', upper and lower case aside; JOIN needs one")
+    if name.startswith(_UNREAD):
+        raise QueryError(
+            f"'{column.name[:60]}' of a joined table has a type that questions do not know ({name[1:60]}), or numbers "
+            "with more digits than floats have; cast it"
+        )
     return name
 
 
