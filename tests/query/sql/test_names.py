@@ -126,6 +126,11 @@ def test_a_name_with_two_meanings_is_refused(text):
         ("SELECT a AS n, count(*) AS g FROM (SELECT a FROM release) GROUP BY CUBE (n, a)", "in two ways"),
         ("SELECT x, count(*) AS g FROM (SELECT a AS x, a AS y FROM release) GROUP BY CUBE (x, y)", "in two ways"),
         ("SELECT a, count(*) AS g FROM release GROUP BY ROLLUP (release.a, a)", "in two ways"),
+        (
+            "SELECT count(n) AS m FROM (SELECT (SELECT max(a) FROM release) AS n FROM (SELECT town, count(*) AS c "
+            "FROM release GROUP BY town) HAVING n > 0)",
+            "is selected but not grouped",
+        ),
         ("SELECT count(*) AS a, a % 2 AS k FROM release GROUP BY a % 2 HAVING a % 2 > 0", "name of another result"),
         ("SELECT lower(town) AS town, count(*) FROM release GROUP BY town HAVING town > 'a'", "name of another result"),
         ("SELECT count(*) AS g, a % 2 AS w FROM release GROUP BY ALL HAVING -w < 4", "GROUP BY ALL does not group by"),
