@@ -1,11 +1,12 @@
 """Random questions over every form, data of every kind: the truth is inside, exact is equal, engines agree.
 
-    python -m tools.questions 200000 [seed] [--postgresql]
+    python -m tools.questions 200000 [seed] [--postgresql | --names]
 
 Each question is asked once of the release and, in DuckDB, of the table behind it; every tenth also of the DuckDB
 engine, and with `--postgresql` every second one of that engine and of a server of its own. Half of them come from the
 whole grammar (`tests.support.grammar`), half from a list that engines agree on; about floats on no decimal grid some
-come from a list of sums that depend on the order of summation if they are done carelessly.
+come from a list of sums that depend on the order of summation if they are done carelessly. With `--names` they are
+about what names and places mean (`tests.support.name_questions`): whole tables of results must be DuckDB's.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from tests.support.agreement import answered, difference
 from tests.support.every_form import EVERY_FORM, Sample, sample_of
 from tests.support.float_questions import float_question
 from tests.support.grammar import SAMPLE_COLUMNS, Columns, Grammar
+from tests.support.name_questions import NAME_FORMS, NameQuestions, judge, name_sample
 from tests.support.postgres import own_server
 from tests.support.random_sql import random_question
 from tests.support.truth import contradiction_of, original_of
@@ -67,6 +69,27 @@ def run(number: int, seed: int, server: str | None = None) -> int:
     return counts["wrong"]
 
 
+def run_names(number: int, seed: int) -> int:
+    """Ask so many questions whose names could mean several things; print what differs, and how many did."""
+    rng, counts = random.Random(seed), collections.Counter[str]()
+    while counts["asked"] < number:
+        form = rng.choice(list(NAME_FORMS))
+        release, tables = name_sample(rng, form)
+        with closing(connect(release, rng.choice(["arrays", "duckdb"]))) as session:
+            for _ in range(min(_PER_SAMPLE, number - counts["asked"])):
+                question = NameQuestions(rng, hides=rng.random() < 0.3).question()
+                counts["asked"] += 1
+                problem = judge(session, tables, question, counts)
+                if problem is not None:
+                    counts["wrong"] += 1
+                    print(f"{form}: {question.text}\n    {problem}", flush=True)
+    print(
+        f"{counts['asked']:,} questions with seed {seed}: {counts['wrong']} wrong, {counts['refused']:,} refused, "
+        f"{counts['no truth']:,} that DuckDB refuses, {counts['not judged']:,} whose rows are not sure"
+    )
+    return counts["wrong"]
+
+
 def _is_rounded(sample: Sample, text: str) -> bool:
     """Whether DuckDB rounds: its variance of 2^53 + 1 and 2^53 + 2 is 2, and 1/4 is true."""
     return sample.kind == "edge" and any(name in text for name in ("var_", "variance", "stddev"))
@@ -99,6 +122,9 @@ def asked(rng: random.Random, form: str, sample: Sample) -> str:
 
 if __name__ == "__main__":
     numbers = [int(word) for word in sys.argv[1:] if word.isdigit()]
+    seed = numbers[1] if len(numbers) > 1 else random.randrange(2**32)
+    if "--names" in sys.argv:
+        sys.exit(1 if run_names(numbers[0], seed) else 0)
     with own_server() if "--postgresql" in sys.argv else nullcontext() as address:
-        wrong = run(numbers[0], numbers[1] if len(numbers) > 1 else random.randrange(2**32), address)
+        wrong = run(numbers[0], seed, address)
     sys.exit(1 if wrong else 0)

@@ -25,7 +25,7 @@ from tests.support.boxes import generalized_release
 from tests.support.form_worlds import as_scattered, as_separated
 from tests.support.random_sql import random_columns
 
-__all__ = ["EVERY_FORM", "Sample", "sample_of"]
+__all__ = ["EVERY_FORM", "Sample", "as_padded", "sample_of"]
 
 _QUASI = ("age", "town", "Odd name", "born", "rate")
 _TOWNS = Hierarchy.from_nested({"North": {"B": ["Bern", "Basel", "Biel"], "b": ["b_x%"]}, "Z": ["Züri"]})
@@ -58,9 +58,14 @@ def _permuted(columns: dict[str, Any], labels: list[int]) -> Release:
 
 
 def _padded(columns: dict[str, Any], labels: list[int]) -> Release:
+    return as_padded(_permuted(columns, labels))
+
+
+def as_padded(release: Release) -> Release:
     """Every third group has a value that belongs to nobody."""
-    halves = as_separated(_permuted(columns, labels))
+    halves = as_separated(release)
     values = halves.tables["sensitive"]
+    labels = values.column(release.group_column).to_pylist()
     last = [
         place
         for place in range(len(labels))

@@ -125,7 +125,7 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.answered import conclude_result
+        from hedgerow.query.answer import finish_result
         from hedgerow.query.cut import cut_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
@@ -137,6 +137,10 @@ class Session:
         found = cut_results(bound, found) if any(item.scale is not None for item in bound.aggregates) else found
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
+        if not (bound.outcome.computed or bound.outcome.may_fail):
+            return finish_result(bound, found)
+        from hedgerow.query.answered import conclude_result
+
         return conclude_result(bound, found)
 
     def check(self, bound: Bound) -> None:

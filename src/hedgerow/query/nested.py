@@ -40,7 +40,7 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["finish", "over", "subquery_answer"]
+__all__ = ["check_names", "finish", "over", "subquery_answer"]
 
 _AGGREGATES = ("count", "sum", "avg", "min", "max")
 _LIMIT = "LIMIT inside a sub-query picks rows by answers that are not sure; put it into the outer question"
@@ -50,9 +50,9 @@ def over(inner: Answered, question: Question, *, is_inner: bool) -> Answered:
     """Answer a question about an answer. What it says about its own results is left to the caller unless `is_inner`."""
     question = _without_filter(question)
     rows = inner.where(question.where)
-    is_grouped = bool(question.groups) or any(
-        isinstance(item, Aggregate | Computed) for item in (*question.select, *question.slots)
-    )
+    # HAVING makes one row of all, as an aggregate does.
+    is_grouped = bool(question.groups) or question.outcome.having != Truth(True)
+    is_grouped |= any(isinstance(item, Aggregate | Computed) for item in (*question.select, *question.slots))
     found = _aggregate_groups(rows, question) if is_grouped else _project(rows, question)
     return narrow(found, question) if is_inner else found
 
@@ -190,11 +190,12 @@ def _project(rows: Answered, question: Question) -> Answered:
         else:
             numbers[alias] = rows.number(item.column)
         order.append(alias)
-    _check_names(order)
+    check_names(order)
     return Answered(keys, numbers, rows.sure, rows.expected, tuple(order))
 
 
-def _check_names(names: Sequence[str]) -> None:
+def check_names(names: Sequence[str]) -> None:
+    """Refuse two columns of one name, upper and lower case aside."""
     lowered = [name.lower() for name in names]
     twice = next((name for place, name in enumerate(names) if name.lower() in lowered[:place]), None)
     if twice is not None:
@@ -216,12 +217,12 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
         if not isinstance(item, Key):
             order.append(item.alias or f"result_{next(places)}")
             continue
-        if item.column not in (*groups, *question.groups):
+        if _loose(item.column) not in map(_loose, (*groups, *question.groups)):
             raise QueryError(f"'{item.alias or 'a column'}' is selected but not grouped; add it to GROUP BY")
         column = _resolve_alias(item.column, aliases, rows)
         order.append(item.alias or (column.text if isinstance(column, Name) else "expression"))
         keys[order[-1]] = rows.values(column).take(pa.array([cell[0] for cell in members], pa.int64()))
-    _check_names(order)
+    check_names(order)
     aggregates = [item for item in (*question.select, *question.slots) if isinstance(item, Aggregate)]
     for aggregate in aggregates:
         if aggregate.column is not None:
@@ -236,6 +237,11 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
     for expression in computed.values():
         found.defined.expression(expression)
     return replace(found, numbers=numbers | {name: found.number(node) for name, node in computed.items()})
+
+
+def _loose(node: Expression) -> Expression:
+    """A name in any case; other expressions are the same where they are written alike."""
+    return Name(node.text.lower()) if isinstance(node, Name) else node
 
 
 def _resolve_alias(item: Expression, aliases: Mapping[str, Expression], rows: Answered) -> Expression:

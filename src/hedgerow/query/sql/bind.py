@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator as operators
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -49,6 +49,7 @@ from hedgerow.query.sql.question import (
     Key,
     Kind,
     Like,
+    Lookup,
     Name,
     Not,
     Or,
@@ -222,7 +223,8 @@ def bind(question: Question, columns: Mapping[str, Any], sensitive: Sequence[str
     keys = tuple(item for item in select if isinstance(item, Key))
     aggregates = tuple(item for item in select if isinstance(item, Aggregate))
     known, hidden, mixed = _split(fitter.binder.predicate(question.where), frozenset(sensitive))
-    bound = Bound(keys, (*aggregates, *slots), groups, known, hidden, fitter.bases, mixed, fitter.derived)
+    every = (*groups, *fitter.functions_of(groups, keys))
+    bound = Bound(keys, (*aggregates, *slots), every, known, hidden, fitter.bases, mixed, fitter.derived)
     _check_groups(bound)
     bound = bind_outcome(bound, question.outcome, select, dict(zip(written, groups, strict=True)))
     _check_names(bound)
@@ -256,6 +258,16 @@ class _Fitter:
             return self._as_average(item, slots) or item
         column = self.column(item.column)
         return Key(column, item.alias or _readable(item.column, column))
+
+    def functions_of(self, groups: Sequence[Column], keys: Sequence[Key]) -> Iterator[Column]:
+        """Selected expressions of known columns that are grouped by: to group by them as well changes nothing."""
+        names = {group.name for group in groups} - set(self.derived)
+        for column in dict.fromkeys(key.column for key in keys if isinstance(key.column, Column)):
+            made = self.derived.get(column.name)
+            if made is None or isinstance(made, Lookup) or column in groups or column.name in self.bases:
+                continue
+            if columns_of(made) <= names:
+                yield column
 
     def _as_average(self, item: Computed, slots: Mapping[str, Aggregate]) -> Aggregate | None:
         """Read sum(x) / count(x) as avg(x), whose bounds are the best ratios and not ratios of bounds."""
@@ -387,12 +399,10 @@ def _check_groups(bound: Bound) -> None:
 
 def _check_names(bound: Bound) -> None:
     taken: set[str] = set()
-    keys = {key.alias for key in bound.keys}
+    results = [*(item.alias for item in bound.aggregates), *(item.alias for item in bound.outcome.computed)]
+    every = [alias for alias in results if not alias.startswith(SLOT)]
     names = [key.alias for key in bound.keys]
-    results = [name for name in bound.outcome.shown if name not in keys]
-    every = [item.alias for item in bound.aggregates] + [item.alias for item in bound.outcome.computed]
-    results = [alias for alias in every if alias in results]
-    names += [f"{alias}{end}" for alias in results for end in ("", "_lower", "_upper", "_std")]
+    names += [f"{alias}{end}" for alias in every for end in ("", "_lower", "_upper", "_std")]
     for name in names:
         if name.lower() in taken:
             raise QueryError(f"two results would be called '{name}'; name them with AS")
@@ -416,15 +426,16 @@ def bind_outcome(
         _check_computed(item.expression, keys)
     kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
     results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
-    others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name not in results | keys}
     taken = {name.lower() for name in (*results, *keys)}
+    others = {c.name: Column(f"{SLOT}{c.name}", c.kind) for c in bound.groups if c.name.lower() not in taken}
     shown_as = {key.column: keys[key.alias] for key in reversed(bound.keys)}
     grouped: dict[Expression, Column] = {
         node: shown_as.get(column, others.get(column.name, column))
         for node, column in (groups or {}).items()
-        if not isinstance(node, Name | Constant) and not taken & {name.lower() for name in names_of(node)}
+        if not isinstance(node, Name | Constant)
     }
     binder = Binder({**others, **results, **keys}, grouped)
+    _check_shadows(outcome, groups or {}, taken - {key.alias.lower() for key in bound.keys if _is_own(key)})
     aliases = iter(named)
     places = [next(aliases).alias if isinstance(item, Computed) else item.alias for item in select]
     order = tuple(_order(term, binder, places) for term in outcome.order)
@@ -434,6 +445,29 @@ def bind_outcome(
     shown = tuple(name for name in [*keys, *results] if not name.startswith(SLOT))
     final = Outcome(named, having, order, outcome.limit, outcome.offset, shown)
     return replace(bound, keys=(*bound.keys, *extra), outcome=final)
+
+
+def _is_own(key: Key) -> bool:
+    """Tell whether a key is called like its column."""
+    return isinstance(key.column, Column) and key.column.name.lower() == key.alias.lower()
+
+
+def _check_shadows(outcome: Outcome, groups: Iterable[Expression], results: Collection[str]) -> None:
+    """Refuse names of other results in HAVING, where a column or an expression that is grouped by is written so."""
+    parts = [outcome.having, *(term.expression for term in outcome.order if not isinstance(term.expression, Name))]
+    for node in groups:
+        twice = next((name for name in sorted(names_of(node)) if name.lower() in results), None)
+        if twice is None:
+            continue
+        used = {name.lower() for part in parts for name in names_of(part)}
+        if twice.lower() in used if isinstance(node, Name) else _holds(outcome.having, node):
+            raise QueryError(
+                f"'{twice}' is a column of GROUP BY and the name of another result; give that another name"
+            )
+
+
+def _holds(node: Predicate | Expression, part: Expression) -> bool:
+    return node == part or any(_holds(child, part) for child in children_of(node))
 
 
 def _result_column(item: Aggregate) -> Column:

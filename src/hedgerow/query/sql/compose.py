@@ -22,7 +22,7 @@ from sqlglot import exp
 from hedgerow.errors import QueryError, counted
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.answered import Answered
-from hedgerow.query.nested import finish, over
+from hedgerow.query.nested import check_names, finish, over
 from hedgerow.query.sql.computing import run_over
 from hedgerow.query.sql.groupings import groupings_of, plain_names
 from hedgerow.query.sql.groupings import one_grouping as _one_grouping
@@ -38,6 +38,7 @@ from hedgerow.query.sql.subqueries import (
     has_aggregates,
     set_source,
     source_of,
+    spell_names,
     substitute,
     take_labels,
     take_names_off,
@@ -160,7 +161,7 @@ class Composer:
         select = tree.copy()
         source, alias = source_of(select, scope)
         if source is None:
-            return self.joins.merge(select, alias), None
+            return self.joins.merge(spell_names(select, self.joins.columns), alias), None
         inner, inner_scope = unwrap(source, scope)
         if isinstance(inner, exp.Select) and not has_aggregates(inner):
             inner, below = self._flat(inner, inner_scope)
@@ -302,8 +303,12 @@ def _arrange(result: Result, tree: exp.Expression, items: Mapping[str, exp.Expre
     asked = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in items)).from_("release")
     for clause in _ARRANGING:
         asked.set(clause, tree.args[clause].copy() if is_set(tree.args.get(clause)) else None)
-    order = asked.args.get("order")
+    order, names = asked.args.get("order"), {name.lower() for name in items}
     for term in order.expressions if order is not None else []:
+        if isinstance(term.this, exp.Literal) or (
+            isinstance(term.this, exp.Column) and term.this.name.lower() in names
+        ):
+            continue  # a place, or the name of a result, which comes before a column of that name
         known = next((name for name, item in items.items() if item == term.this), None)
         if known is not None:
             term.set("this", exp.column(exp.to_identifier(known, quoted=True)))
@@ -316,8 +321,10 @@ def _label(found: Answered, labels: Mapping[int, tuple[str, str | int]]) -> Answ
     if not labels:
         return found
     names, keys = list(found.names), dict(found.keys)
-    for place, (name, constant) in sorted(labels.items()):
+    for place, (name, _) in sorted(labels.items()):
         names.insert(place, name)
+    check_names(names)
+    for name, constant in labels.values():
         keys[name] = pa.array([constant] * len(found), pa.string() if isinstance(constant, str) else pa.int64())
     return replace(found, keys=keys, order=tuple(names))
 

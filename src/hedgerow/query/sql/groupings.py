@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.strict import is_set
 
-__all__ = ["groupings_of", "one_grouping", "plain_names"]
+__all__ = ["TWICE", "bare_text", "groupings_of", "has_groupings", "one_grouping", "plain_names"]
 
 _PARTS = ("rollup", "cube", "grouping_sets")
 _SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _MARKS = (exp.Grouping, exp.GroupingId)
 _MOST_KEYS = 7
 Keys = tuple[exp.Expression, ...]
+TWICE = "GROUP BY names one expression in two ways; group by it once, with one name"
+
+
+def has_groupings(select: exp.Select) -> bool:
+    """Tell whether GROUP BY has ROLLUP, CUBE or GROUPING SETS."""
+    group = select.args.get("group")
+    return group is not None and group.find(*_SEVERAL) is not None
 
 
 def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | None:
@@ -52,9 +60,9 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     spellings: dict[str, str] = {}
 
     def key(node: exp.Expression) -> exp.Expression:
-        found, spelling = resolve(node), _bare(node)
-        if spellings.setdefault(_bare(found), spelling) != spelling:
-            raise QueryError("GROUP BY names one expression in two ways; group by it once, with one name")
+        found, spelling = resolve(node), bare_text(node, keeps_tables=True)
+        if spellings.setdefault(bare_text(found), spelling) != spelling:
+            raise QueryError(TWICE)
         return found
 
     plain = tuple(key(item) for item in group.expressions if not isinstance(item, _SEVERAL))
@@ -62,7 +70,7 @@ def groupings_of(select: exp.Select, columns: Collection[str]) -> list[Keys] | N
     for item in selected:
         if isinstance(item, _MARKS):
             item.set("expressions", [resolve(part) for part in item.expressions])
-            if any(_bare(part) not in spellings for part in item.expressions):
+            if any(bare_text(part) not in spellings for part in item.expressions):
                 raise QueryError("GROUPING takes what GROUP BY has: SELECT a, grouping(a) ... GROUP BY ROLLUP (a)")
     return [tuple(dict.fromkeys(itertools.chain(*chosen))) for chosen in itertools.product(*parts)]
 
@@ -103,27 +111,42 @@ def one_grouping(
 ) -> tuple[exp.Select, dict[str, int]]:
     """The question grouped by some of the keys; what GROUPING says of them, by the name of the result."""
     asked, marks, items = select.copy(), {}, []
-    columns = [_bare(key) for key in keys]
-    every = {_bare(key) for grouping in groupings for key in grouping}
+    columns = [bare_text(key) for key in keys]
+    every = {bare_text(key) for grouping in groupings for key in grouping}
     for item, name in zip(asked.expressions, names, strict=True):
         plain = item.this if isinstance(item, exp.Alias) else item
         if isinstance(plain, _MARKS):
             marks[name] = sum(
-                (_bare(part) not in columns) << place for place, part in enumerate(reversed(plain.expressions))
+                (bare_text(part) not in columns) << place for place, part in enumerate(reversed(plain.expressions))
             )
-        elif _bare(plain) in columns or _bare(plain) not in every:
-            items.append(exp.alias_(plain.copy(), name, quoted=True))
+        elif bare_text(plain) in columns or bare_text(plain) not in every:
+            # A sub-query would take the name for itself, and lose it with its place.
+            items.append(exp.Alias(this=plain.copy(), alias=exp.to_identifier(name, quoted=True)))
     asked.set("expressions", items)
     asked.set("group", exp.Group(expressions=[key.copy() for key in keys]) if keys else None)
     for clause in ("order", "limit", "offset"):
         asked.set(clause, None)
+    if asked.args.get("having") is not None:
+        _write_missing(asked.args["having"], every.difference(columns))
     return asked, marks
 
 
+def _write_missing(having: exp.Expression, missing: Collection[str]) -> None:
+    """Keys that a grouping does not have are NULL in HAVING."""
+    nodes: list[Any] = list(having.walk(prune=lambda node: isinstance(node, exp.AggFunc | exp.WithinGroup | exp.Query)))
+    for node in nodes:
+        if not isinstance(node, exp.AggFunc | exp.Literal | exp.Having) and bare_text(node) in missing:
+            node.replace(exp.Null())
+
+
 def plain_names(items: Sequence[exp.Expression]) -> list[str]:
-    """Names of columns, and of functions of one column: `sum_x`, `count`; none if two are equal."""
+    """Names of columns, and of functions of one column: `sum_x`, `count`; no such one if two are equal."""
     names = [_plain_name(item) for item in items]
-    return [name if names.count(name) == 1 else "" for name in names]
+    columns = [name for name, item in zip(names, items, strict=True) if isinstance(item, exp.Column)]
+    return [
+        name if (columns if isinstance(item, exp.Column) else names).count(name) == 1 else ""
+        for name, item in zip(names, items, strict=True)
+    ]
 
 
 def _plain_name(item: exp.Expression) -> str:
@@ -135,10 +158,11 @@ def _plain_name(item: exp.Expression) -> str:
     return f"{item.key}_{inner.name}" if isinstance(inner, exp.Column) else ""
 
 
-def _bare(node: exp.Expression) -> str:
+def bare_text(node: exp.Expression, *, keeps_tables: bool = False) -> str:
     """What tells keys apart: their text without the table's name and without the case of names."""
     copied = node.copy()
     for column in copied.find_all(exp.Column):
-        column.set("table", None)
+        if not keeps_tables:
+            column.set("table", None)
         column.this.set("this", column.name.lower())
     return str(copied.sql(normalize=True, identify=True))

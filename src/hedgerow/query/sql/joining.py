@@ -54,7 +54,9 @@ def own_tables(tables: Mapping[str, Any] | None) -> dict[str, pa.Table]:
         if twice is not None:
             raise QueryError(f"table '{name}' has two columns '{twice[:60]}', upper and lower case aside; rename one")
         columns = {column: _plain(table.column(column)) for column in table.column_names}
-        found[name.lower()] = pa.table({column: array for column, array in columns.items() if array is not None})
+        known = pa.table({column: array for column, array in columns.items() if array is not None})
+        others = {column: str(table.schema.field(column).type) for column in columns if columns[column] is None}
+        found[name.lower()] = known.replace_schema_metadata(others)
     return found
 
 
@@ -161,6 +163,8 @@ def _key(name: str, table: pa.Table, column: str, kind: Kind) -> pa.Array:
 
 FOREIGN = "\1"
 """How the name of a column of a joined table starts; no column that is published is called so."""
+_UNREAD = "\2"
+"""How what stands for a column starts whose type questions do not know; the type follows."""
 _ARGUMENTS = ("this", "on", "using", "side", "kind")
 _SAY = "tables of your own are joined on equal columns: FROM release JOIN t ON release.a = t.a, or USING (a)"
 
@@ -225,6 +229,8 @@ class Joins:
             names[lowered] = f"{FOREIGN}{alias}.{name}"
             found = kind_in(table.column(name).combine_chunks())
             self.lookups[names[lowered]] = Lookup(joined, name, operands, found)
+        for other, kind_name in (table.schema.metadata or {}).items():
+            names[other.decode().lower()] = f"{_UNREAD}{kind_name.decode()}"
         match = f"{FOREIGN}{alias}."
         self.lookups[match] = Lookup(joined, "", operands, Kind.BOOL)
         scope.add(alias, names, {str(part.name).lower() for part in node.args.get("using") or []})
@@ -303,6 +309,11 @@ class _Scope:
 def _single(name: str, column: exp.Column) -> str:
     if not name:
         raise QueryError(f"two columns are called '{column.name[:60]}', upper and lower case aside; JOIN needs one")
+    if name.startswith(_UNREAD):
+        raise QueryError(
+            f"'{column.name[:60]}' of a joined table has a type that questions do not know ({name[1:60]}), or numbers "
+            "with more digits than floats have; cast it"
+        )
     return name
 
 
@@ -339,9 +350,28 @@ def _belongs(column: exp.Column, own: Mapping[str, str], alias: str, scope: _Sco
 
 
 def grouped_names(select: exp.Select) -> set[str]:
-    """Columns that GROUP BY names, in lower case."""
+    """Columns that GROUP BY names, in lower case: by name, by place, in brackets, or by ALL."""
     group = select.args.get("group")
-    return {item.name.lower() for item in group.expressions if isinstance(item, exp.Column)} if group else set()
+    if group is None:
+        return set()
+    selected = [item.unalias() for item in select.expressions]
+    keys = selected if is_set(group.args.get("all")) else [_at(key, selected) for key in _leaves(group)]
+    return {key.name.lower() for key in keys if isinstance(key, exp.Column)}
+
+
+def _leaves(node: exp.Expression) -> Iterator[exp.Expression]:
+    """What GROUP BY, ROLLUP, CUBE and GROUPING SETS list."""
+    for item in node.iter_expressions():
+        if isinstance(item, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
+            yield from _leaves(item)
+        else:
+            yield item
+
+
+def _at(key: exp.Expression, selected: Sequence[exp.Expression]) -> exp.Expression:
+    """What is selected at a place."""
+    is_place = isinstance(key, exp.Literal) and key.this.isdecimal() and 1 <= int(key.this[:6]) <= len(selected)
+    return selected[int(key.this[:6]) - 1] if is_place else key
 
 
 def names_result(column: exp.Column, grouped: Collection[str]) -> bool:
@@ -356,11 +386,17 @@ def _column(name: str) -> exp.Column:
     return exp.column(exp.to_identifier(name, quoted=True))
 
 
+def _own_name(name: str) -> str:
+    """What a column inside is called in its table."""
+    return name.partition(".")[2] if name.startswith(FOREIGN) else name
+
+
 def _rename(select: exp.Select, scope: _Scope) -> None:
-    items = [
-        exp.alias_(item.copy(), item.name, quoted=True) if isinstance(item, exp.Column) else item
-        for item in select.expressions
-    ]
+    items = []
+    for item in select.expressions:
+        known = scope.resolve(item) if isinstance(item, exp.Column) else None
+        called = item.name if known is None else _own_name(known)
+        items.append(exp.alias_(item.copy(), called, quoted=True) if isinstance(item, exp.Column) else item)
     select.set("expressions", items)
     results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
     grouped = grouped_names(select)

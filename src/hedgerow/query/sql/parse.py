@@ -540,7 +540,7 @@ def question_of(tree: exp.Select, *, has_rows: bool = False) -> Question:
         raise QueryError(f"a question may have {_MOST_RESULTS} results; ask several questions")
     has_shorthand = tree.find(exp.Any, exp.PercentileCont, exp.PercentileDisc) is not None
     of_constants = (call.find(exp.Column) is None for call in tree.find_all(exp.Sum, exp.Avg, exp.Min, exp.Max))
-    if has_shorthand or is_set(tree.args.get("group")) or any(of_constants):
+    if has_shorthand or is_set(tree.args.get("group")) or is_set(tree.args.get("order")) or any(of_constants):
         tree = written_out(tree)
     question = _question(tree)
     _check_meanings(question)
@@ -598,7 +598,11 @@ def _check_meanings(question: Question) -> None:
 
 
 def _given_names(tree: exp.Select) -> set[str]:
-    return {item.alias_or_name.lower() for item in tree.expressions if isinstance(item, exp.Alias | exp.Column)}
+    """Names that a result without one does not take: those of others, and of columns that are grouped by."""
+    group = tree.args.get("group")
+    grouped = group.find_all(exp.Column) if isinstance(group, exp.Group) else ()
+    items = (item for item in tree.expressions if isinstance(item, exp.Alias | exp.Column))
+    return {item.alias_or_name.lower() for item in itertools.chain(items, grouped)}
 
 
 def _table_names(source: exp.Expression | None) -> frozenset[str]:
@@ -687,6 +691,8 @@ class _Results:
             return Aggregate(_PAIRED[type(node)], next(sides), alias, other=next(sides))
         if type(node) not in _AGGREGATES:
             return None
+        if isinstance(node, exp.Count) and isinstance(node.this, exp.Null):
+            return Aggregate("count", None, alias, where=Truth(False))
         fraction = Fraction(1, 2) if isinstance(node, exp.Median) else None
         if isinstance(node.this, exp.Distinct):
             return self._distinct(node, alias)

@@ -1,4 +1,4 @@
-"""Shorthand of SQL, written out: aggregates of constants, lists of quantiles, = ANY, numbers and ALL in GROUP BY.
+"""Shorthand of SQL, written out: aggregates of constants, lists of quantiles, = ANY, numbers in GROUP BY, and ALL.
 
 What carries anything else than the arguments named here is left as it is, and the gate (`strict`) refuses it.
 """
@@ -23,9 +23,11 @@ def written_out(tree: exp.Select) -> exp.Select:
     for node in list(whole.find_all(exp.Sum, exp.Avg, exp.Min, exp.Max)):
         _write_constant(node)
     _write_quantiles(whole)
-    group = whole.args.get("group")
+    group, order = whole.args.get("group"), whole.args.get("order")
     if isinstance(group, exp.Group):
         _write_keys(whole, group)
+    if isinstance(order, exp.Order):
+        _write_order(whole, order)
     return whole
 
 
@@ -84,6 +86,7 @@ def _write_keys(tree: exp.Select, group: exp.Group) -> None:
     selected = [item.this if isinstance(item, exp.Alias) else item for item in tree.expressions]
     keys = [item for item in selected if item.find(exp.Column) is not None and item.find(exp.AggFunc) is None]
     if is_set(group.args.get("all")) and _has_only(group, "all"):
+        _check_having(tree)
         group.set("all", None)
         group.set("expressions", [key.copy() for key in keys])
         if not keys:
@@ -96,3 +99,28 @@ def _write_keys(tree: exp.Select, group: exp.Group) -> None:
                 raise QueryError(f"GROUP BY {key.this[:9]} must be the position of a selected column, counted from 1")
             group.expressions[place] = selected[number - 1].copy()
     group.set("expressions", list(group.expressions))
+
+
+def _check_having(tree: exp.Select) -> None:
+    """Refuse HAVING after GROUP BY ALL about what is neither an aggregate nor selected: DuckDB groups by it, too."""
+    having = tree.args.get("having")
+    plain = {item.this.name.lower() for item in tree.expressions if isinstance(item.unalias(), exp.Column)}
+    plain |= {item.alias.lower() for item in tree.expressions if item.find(exp.AggFunc) is not None}
+    for column in having.find_all(exp.Column) if having is not None else ():
+        inside = column.find_ancestor(exp.AggFunc, exp.WithinGroup, exp.Filter, exp.Query)
+        if inside is tree and column.name.lower() not in plain:
+            raise QueryError(
+                f"HAVING names '{column.name[:60]}', which GROUP BY ALL does not group by, and databases do; write "
+                "what is grouped by instead of ALL"
+            )
+
+
+def _write_order(tree: exp.Select, order: exp.Order) -> None:
+    """ORDER BY ALL is by each result, from left to right; a result of that name is not told from it."""
+    (term, *more), names = order.expressions, {item.alias_or_name.lower() for item in tree.expressions}
+    if more or not isinstance(term.this, exp.Var) or term.this.name.upper() != "ALL" or "all" in names:
+        return
+    terms = [term.copy() for _ in tree.expressions]
+    for place, one in enumerate(terms, 1):
+        one.set("this", exp.Literal.number(place))
+    order.set("expressions", terms)

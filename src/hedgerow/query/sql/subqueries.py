@@ -5,11 +5,12 @@ As in `strict`, an argument that is not listed here is refused.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
+from hedgerow.query.sql.groupings import TWICE, bare_text, has_groupings
 from hedgerow.query.sql.joining import grouped_names, names_result
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.strict import is_set
@@ -21,6 +22,7 @@ __all__ = [
     "has_aggregates",
     "set_source",
     "source_of",
+    "spell_names",
     "substitute",
     "take_labels",
     "take_names_off",
@@ -168,25 +170,62 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
         named = isinstance(item, exp.Column)
         items.append(exp.alias_(item.copy(), item.name, quoted=True) if named else item)
     outer.set("expressions", items)
-    results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
+    results = {item.alias.lower(): item.this for item in items if isinstance(item, exp.Alias)}
     grouped = grouped_names(outer) & set(names)
+    below = {column.name.lower() for node in names.values() for column in node.find_all(exp.Column)} - set(names)
+    spelled = _SpelledKeys(outer)
+    for column in list(_own(outer, exp.Column)):
+        # GROUP BY names a result where the sub-query has no such column, whatever columns are below it.
+        name, clause = column.name.lower(), column.find_ancestor(exp.Group, exp.AggFunc, exp.Select)
+        if isinstance(clause, exp.Group) and name in results and name not in names:
+            spelled.check_result(results[name])
+            column.replace(_bracket(results[name].copy(), is_key=True))
     for column in list(_own(outer, exp.Column)):
         name = column.name.lower()
         if name in results and names_result(column, grouped):
+            if name in below and not isinstance(column.parent, exp.Ordered):
+                raise QueryError(
+                    f"'{column.name[:60]}' is the name of a result and of a column that the sub-query asks about; give "
+                    "the result another name"
+                )
             continue
         if name in names:
-            column.replace(_bracket(names[name].copy()))
-        elif not (isinstance(column.find_ancestor(exp.Group, exp.AggFunc, exp.Select), exp.Group) and name in results):
+            spelled.check_column(column, names[name])
+            column.replace(_bracket(names[name].copy(), is_key=isinstance(column.parent, exp.Group)))
+        else:
             listed = ", ".join(sorted(names)[:20])
             raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
 
 
-def _bracket(node: exp.Expression) -> exp.Expression:
-    return node if isinstance(node, exp.Column | exp.Literal | exp.Func | exp.Paren) else exp.Paren(this=node)
+class _SpelledKeys:
+    """Refuses what ROLLUP, CUBE and GROUPING SETS name twice: they tell keys apart by names, which are replaced."""
+
+    def __init__(self, select: exp.Select) -> None:
+        self._group = select.args["group"] if has_groupings(select) else None
+        self._names: dict[str, str] = {}
+
+    def check_result(self, meant: exp.Expression) -> None:
+        """The name of a result stands for what is a key itself."""
+        nodes = [] if self._group is None else self._group.find_all(type(meant))
+        if any(bare_text(node) == bare_text(meant) for node in nodes):
+            raise QueryError(TWICE)
+
+    def check_column(self, column: exp.Column, meant: exp.Expression) -> None:
+        """Two columns of a sub-query stand for one column of the release."""
+        is_key = self._group is not None and column.find_ancestor(exp.Group, exp.Select) is self._group
+        name = column.name.lower()
+        if is_key and self._names.setdefault(bare_text(meant), name) != name:
+            raise QueryError(TWICE)
+
+
+def _bracket(node: exp.Expression, *, is_key: bool) -> exp.Expression:
+    """Keep an expression together, and a number in GROUP BY from being read as a place."""
+    is_one = isinstance(node, exp.Column | exp.Func | exp.Paren) or (isinstance(node, exp.Literal) and not is_key)
+    return node if is_one else exp.Paren(this=node)
 
 
 def write_out_star(select: exp.Select, names: Sequence[str]) -> exp.Select:
-    """Write out * over the columns of a sub-query."""
+    """Write out * over the columns of a sub-query, and names of columns that are selected as they are there."""
     items: list[exp.Expression] = []
     for item in select.expressions:
         if isinstance(item, exp.Star):
@@ -195,6 +234,16 @@ def write_out_star(select: exp.Select, names: Sequence[str]) -> exp.Select:
         else:
             items.append(item)
     select.set("expressions", items)
+    return spell_names(select, names)
+
+
+def spell_names(select: exp.Select, names: Iterable[str]) -> exp.Select:
+    """Write the names of selected columns as they are below, in upper and lower case: results are called so."""
+    listed = list(names)
+    for item in select.expressions:
+        found = [name for name in listed if name.lower() == item.name.lower()]
+        if isinstance(item, exp.Column) and isinstance(item.this, exp.Identifier) and len(found) == 1:
+            item.set("this", exp.to_identifier(found[0], quoted=True))
     return select
 
 
