@@ -30,7 +30,7 @@ def test_a_code_of_the_sensitive_column_is_named_with_counts(code):
 
 
 @pytest.mark.parametrize(
-    "published, hidden",
+    ("published", "hidden"),
     [
         ([row % 4 for row in range(40)], ["HS"] * 40),
         (list(range(40)), [SCHOOL[row % 4] for row in range(40)]),
@@ -44,6 +44,7 @@ def test_a_code_of_the_sensitive_column_is_named_with_counts(code):
     ids=["one value", "unique", "nearly unique", "few rows", "one frequent value", "one exception", "empty", "no rows"],
 )
 def test_nothing_is_said_where_it_is_no_wonder_or_untrue(published, hidden):
+    """One value, a value a row, too few rows, a value that nearly all rows have, an exception, nothing at all."""
     assert _found(pa.array(published, pa.int64()), pa.array(hidden, pa.string())) == []
 
 
