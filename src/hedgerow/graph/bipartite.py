@@ -269,8 +269,8 @@ def _check_not_swapped(ends: Sequence[pa.ChunkedArray], keys: Sequence[pa.Chunke
     if swapped > given:
         raise InputError(
             f"{given:,} of {counted(rows, 'edge')} name entities of both tables, but {swapped:,} do if the left and "
-            f"the right table change places: give the tables, or the ends of the edges (edge_columns, --edge-columns), the other way "
-            f"round."
+            "the right table change places: give the tables, or the ends of the edges (edge_columns, --edge-columns), "
+            "the other way round."
         )
 
 

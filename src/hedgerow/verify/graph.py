@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
+from hedgerow.verify.graph_columns import columns_that_name
 from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.made import check_graph_made
@@ -96,7 +97,7 @@ def verify_graph(release: PublishedGraph) -> Verification:
     both = on_cores(lambda side: _check_side(release, side, groups[side], (left, right)), (0, 1), rows=len(left))
     checks += [check for pair in zip(*both, strict=True) for check in pair]
     checks += _check_lowered(release, groups, (left, right))
-    checks += _check_edge_columns(release)
+    checks += [*_check_edge_columns(release), *_check_no_names(release, groups)]
     return Verification((*checks, _check_words(release.guarantee)))
 
 
@@ -220,6 +221,9 @@ def check_graph_structure(release: PublishedGraph) -> str:
         linked.append(_check_hubs(release, side, group))
         _check_keys([release.tables[name].column(key) for name in (side, f"{side}_hubs") if name in release.tables])
     hubs, pairs = [len(links) for links in linked], sum(map(sum, linked))
+    others = [release.tables[side].num_rows + found for side, found in zip(SIDES, hubs, strict=True)][::-1]
+    if any(max(links, default=0) > most for links, most in zip(linked, others, strict=True)):
+        raise BrokenPromise("An entity that was set aside has more links than there are entities to be linked with.")
     # A pair of two hubs is a link of both.
     if any(hubs) and not (
         hubs == [parameters[name] for name in HUBS]
@@ -369,6 +373,21 @@ def _check_edge_columns(release: PublishedGraph) -> list[str]:
                 f"shared by fewer than {least} {side} nodes."
             )
     return [f"each combination of values of edges is shared by at least {least} left and {least} right nodes"]
+
+
+def _check_no_names(release: PublishedGraph, groups: list[Ints]) -> list[str]:
+    """No column of the edges shows which entity the node at an end is."""
+    edges = release.tables["edges"]
+    columns = {name: edges.column(name) for name in edges.column_names if name not in ("left_node", "right_node")}
+    for number, side in enumerate(SIDES):
+        entities = release.tables[side].drop_columns([release.group_columns[number]])
+        ends = _numbers(edges.column(f"{side}_node"))
+        for name, column in columns_that_name(columns, ends, entities, groups[number]):
+            raise BrokenPromise(
+                f"'{name}' of the edges tells by '{column}' which {side} entity is at their end: each node shows the "
+                f"value of an entity of its group."
+            )
+    return ["no column of the edges repeats one of the entities at their ends"] if columns else []
 
 
 def _bits(told: Ints, groups: Ints) -> float:
