@@ -102,3 +102,16 @@ def test_links_of_hubs_are_not_promised(hubs, tmp_path):
         forged.manifest["guarantee"]["parameters"]["hub_links"] = 9
         with pytest.raises((hr.BundleError, hr.BrokenPromise), match="more links than there are entities"):
             graph.verify_bundle(forged.write(tmp_path / "out"))
+
+
+def test_edges_stand_in_the_order_of_their_nodes(tmp_path):
+    """Another order could be that of the original; and a repetition apart from its edge was counted as a second one."""
+    ends = {"name": ["p0", "p0", "p1", "p2", "p3"], "thing": ["q0", "q0", "q1", "q2", "q3"]}
+    sides = {"name": [f"p{row}" for row in range(4)]}, {"thing": [f"q{row}" for row in range(4)]}
+    known = graph.BipartiteGraph.read(*sides, ends, repeats="count", values=[])
+    graph.SafeGrouping(2, 2).publish(known).save(tmp_path / "in")
+    graph.verify_bundle(tmp_path / "in")
+    forged = Forgery.of(tmp_path / "in")
+    forged.tables["edges"] = forged.tables["edges"].take([4, 0, 1, 2, 3])
+    with pytest.raises((hr.BundleError, hr.BrokenPromise), match="order of their nodes"):
+        graph.verify_bundle(forged.write(tmp_path / "out"))
