@@ -7,7 +7,10 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow import certificate as certificates
 from hedgerow import graph
+from hedgerow.certificate import Issuer
+from hedgerow.graph.attack import HubAttack, hub_attack
 from hedgerow.verify.graph_columns import columns_that_name
 from tests.verify.test_forged import Forgery
 
@@ -96,7 +99,10 @@ def test_links_of_hubs_are_not_promised(hubs, tmp_path):
     assert any("d in n, which may be all" in sentence for sentence in release.guarantee.not_promised)
     if hubs == "apart":
         assert release.tables["right_hubs"].to_pylist() == [{"item": "bread", "links": 8}]
+        assert hub_attack(release) == [HubAttack("right", 8, 8)]
         release.save(tmp_path / "in")
+        risks = certificates.certify(tmp_path / "in", issuer=Issuer()).risks
+        assert [(one.rate, one.promised) for one in risks if "set aside" in one.adversary] == [(1.0, None)]
         forged = Forgery.of(tmp_path / "in")
         forged.edit("right_hubs", "links", [9])
         forged.manifest["guarantee"]["parameters"]["hub_links"] = 9
