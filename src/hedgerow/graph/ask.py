@@ -138,7 +138,7 @@ class _Engine:
             name: [self.bounds_of(item, cell) for cell in cells] for name, item in self.question.aggregates.items()
         }
         if bound.groups:
-            rows = [self._rows_of(cell) for cell in cells]
+            rows = [self.bounds_of(self.question.rows, cell).extent for cell in cells]
             kept = [row for row, number in enumerate(rows) if number.upper]
             cells, sure = [cells[row] for row in kept], [bool(rows[row].lower) for row in kept]
             found = {name: [column[row] for row in kept] for name, column in found.items()}
@@ -149,13 +149,6 @@ class _Engine:
         }
         estimates = {name: stack_bounds(column) for name, column in found.items()}
         return Result(keys, estimates, len(cells), None if all(sure) else sure)
-
-    def _rows_of(self, cell: _GraphCell) -> Extent:
-        """How many rows the assignments have of this cell."""
-        first = next(iter(self.question.aggregates.values()))
-        wheres, edges = first.wheres, first.edges
-        end = next(iter(ENDS[self.question.source]))
-        return self.bounds_of(GraphAggregate("count", "*", end, wheres, edges), cell).extent
 
     def _cells(self) -> Iterator[_GraphCell]:
         """Combine the values of keys: those of one end that occur together, with those of other ends."""

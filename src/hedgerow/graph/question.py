@@ -87,13 +87,15 @@ class GraphAggregate:
 class GraphQuestion:
     """A question that fits a graph: its source, its aggregates by name, and the end and the kind of each key.
 
-    `places` has for each GROUP BY column its end, and whether it is about the entity, the node or the edge.
+    `places` has for each GROUP BY column its end, and whether it is about the entity, the node or the edge; `rows`
+    counts what WHERE leaves, whatever FILTER or CASE asks of single aggregates.
     """
 
     source: str
     bound: Bound
     aggregates: Mapping[str, GraphAggregate]
     places: Mapping[str, tuple[str, str]]
+    rows: GraphAggregate
 
     @property
     def is_single(self) -> bool:
@@ -128,7 +130,8 @@ class _GraphReader:
             inner[name] = far._part(far._bind(asked).known)[0][other]
         found = {item.alias: self._aggregate(item, bound, where, inner) for item in bound.aggregates}
         places = {column.name: self._place(bound.derived.get(column.name, column)) for column in bound.groups}
-        return GraphQuestion(self.source, bound, found, places)
+        rows = GraphAggregate("count", "*", next(iter(ENDS[self.source])), *where)
+        return GraphQuestion(self.source, bound, found, places, rows)
 
     def _bind(self, question: Question, links: tuple[str, ...] = ()) -> Bound:
         bound = bind(question, self._columns_by_name(links), ())

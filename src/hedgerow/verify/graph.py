@@ -56,6 +56,9 @@ _MEASURED = ("left_known", "right_known")
 _SET_ASIDE = ("left_hubs", "right_hubs", "hub_links")
 _LOWERED = ("left_slack", "right_slack", "left_lowered", "right_lowered")
 
+_SLACKS = (0, 1, 2, 4, 8)
+"""How far below what counting allows groups may be; with any number a promise of five could hold for groups of one."""
+
 _INT = pa.int32()
 _CHANCE = 20.0
 """Bits beyond which a fit is no coincidence."""
@@ -205,6 +208,8 @@ def check_graph_structure(release: PublishedGraph) -> str:
             raise BrokenPromise("Groups below their size need 'k' and 'l' of at least 2.")
         if not (parameters["left_slack"] or parameters["right_slack"]):
             raise BrokenPromise("The guarantee speaks of groups below their size where there is none.")
+        if not {parameters["left_slack"], parameters["right_slack"]} <= {*_SLACKS}:
+            raise BrokenPromise("The guarantee allows smaller groups than any method makes: its slack is not 1, 2, 4 or 8.")
     if not set(TABLES) <= set(release.tables) <= {*TABLES, *HUBS}:
         raise BrokenPromise("The published tables are not those of a grouped graph.")
     edges = release.tables["edges"]
