@@ -209,7 +209,9 @@ def check_graph_structure(release: PublishedGraph) -> str:
         if not (parameters["left_slack"] or parameters["right_slack"]):
             raise BrokenPromise("The guarantee speaks of groups below their size where there is none.")
         if not {parameters["left_slack"], parameters["right_slack"]} <= {*_SLACKS}:
-            raise BrokenPromise("The guarantee allows smaller groups than any method makes: its slack is not 1, 2, 4 or 8.")
+            raise BrokenPromise(
+                "The guarantee allows smaller groups than any method makes: its slack is not 1, 2, 4 or 8."
+            )
     if not set(TABLES) <= set(release.tables) <= {*TABLES, *HUBS}:
         raise BrokenPromise("The published tables are not those of a grouped graph.")
     edges = release.tables["edges"]
