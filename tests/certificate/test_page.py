@@ -279,6 +279,38 @@ def test_a_forged_number_shows(bundle, issued, internal):
     assert certificates.check(bundle, forged, original=salaries()) == ("internal.suppressed",)
 
 
+def test_an_internal_part_is_no_stowaway(bundle, issued, internal):
+    """A publishable certificate has none: nobody would compare its numbers, and the page shows them."""
+    for forged in (
+        msgspec.structs.replace(issued, internal=internal.internal),
+        msgspec.structs.replace(internal, internal=None),
+        msgspec.structs.replace(internal, version="publishable"),
+    ):
+        assert certificates.check(bundle, forged) == ("version",)
+        with pytest.raises(hr.BundleError, match="internal part"):
+            decode(encode(forged))
+
+
+def test_what_no_check_derives_is_a_version_and_a_date(bundle, issued):
+    """The version of hedgerow and the day of issue are not compared, and have no room for more than that."""
+    forged = msgspec.structs.replace(issued, hedgerow="1.0, approved by the authority")
+    with pytest.raises(hr.BundleError, match="wrong"):
+        decode(encode(forged))
+    for issuer in (Issuer(issued="2026-11-16\nverified by the authority"), Issuer(issued="20261116")):
+        with pytest.raises(hr.ParameterError, match="'issued' must be a date"):
+            certificates.check(bundle, msgspec.structs.replace(issued, issuer=issuer))
+
+
+def test_parts_that_are_not_compared_are_named(issued, internal):
+    """The internal part without the original, and what the ledger said."""
+    assert certificates.parts_not_compared(issued, measured=False) == ()
+    assert certificates.parts_not_compared(internal, measured=False) == ("internal",)
+    assert certificates.parts_not_compared(internal, measured=True) == ()
+    part = msgspec.structs.replace(internal.internal, ledger=())
+    listed = msgspec.structs.replace(internal, internal=part)
+    assert certificates.parts_not_compared(listed, measured=True) == ("internal.ledger",)
+
+
 def test_rounding_is_no_forgery(bundle, issued):
     """The last of six digits may differ from machine to machine."""
     rate = issued.risks[0].rate * (1 + 4e-6)

@@ -492,3 +492,19 @@ def test_the_summary_has_risk_and_loss_by_the_fields_names(tmp_path, run):
     code, _, errors = run("publish", tmp_path / "t.csv", *flags, "--overwrite", "--json", tmp_path / "no" / "s.json")
     assert code == 2
     assert "cannot be written" in errors
+
+
+def test_publish_warns_of_a_column_that_determines_the_sensitive_one(tmp_path, run):
+    """With names and counts; the release is written, and `--json` has the same."""
+    lines = ["age,code,diagnosis", *(f"{20 + row % 8},{row % 4},sick{row % 4}" for row in range(64))]
+    (tmp_path / "people.csv").write_text("\n".join(lines))
+    words = ("publish", tmp_path / "people.csv", "--sensitive", "diagnosis", "--method", "anatomy", "--l", "2")
+    code, output, errors = run(*words, "--quasi", "age", "--plain", "code", "--out", tmp_path / "out")
+    assert code == 0, errors
+    said = " ".join(output.partition("Warning: ")[2].split())
+    assert "'code' determines 'diagnosis': each of its 4 values" in said
+    assert "sick" not in said
+    code, output, errors = run(*words, "--plain", "code", "--others", "identifier", "--json", "--out", tmp_path / "two")
+    assert code == 0, errors
+    (found,) = json.loads(output)["determining"]
+    assert found == {"column": "code", "sensitive": "diagnosis", "values": 4, "rows": 64}

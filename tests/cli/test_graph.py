@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
-from hedgerow.cli import main
+from hedgerow.cli import _with_flags, main
 from hedgerow.datasets.printed import authors_and_papers
 
 
@@ -151,3 +152,38 @@ def test_learned_links_that_are_none_are_refused_without_a_cell(files: list[str]
     code, text = _run("attack", out, "--links", str(links))
     assert code == 2
     assert "two columns" in text
+
+
+def test_what_a_message_advises_is_a_flag_here(files: list[str], tmp_path: Path) -> None:
+    """Messages are written for Python as well; the command line has flags of the same names."""
+    left, right, _ = files
+    wrote = tmp_path / "wrote.csv"
+    out = str(tmp_path / "out")
+    wrote.write_text("author,paper\na1,p1\na1,p1\na1,nobody\n")
+    words = ("publish", left, right, str(wrote), "-k", "2", "-l", "2", "--out", out)
+    code, text = _run(*words)
+    assert (code, "--dangling drop leaves them out" in text) == (2, True)
+    code, text = _run(*words, "--dangling", "drop")
+    assert (code, "Say --repeats count to publish how often, or --repeats drop if" in text) == (2, True)
+    star = tmp_path / "star.csv"
+    star.write_text("who,what\n" + "".join(f"p{row},t0\np{row},t{row + 1}\n" for row in range(8)))
+    code, text = _run("publish", str(star), "-k", "4", "-l", "2", "--out", out)
+    assert (code, '="' in text) == (2, False)
+    (tmp_path / "out").mkdir()
+    code, text = _run("publish", str(star), "-k", "1", "-l", "2", "--hubs", "suppress", "--out", out)
+    assert "overwrite=" not in text
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("use hubs=\"apart\" or hubs='suppress'.", "use --hubs apart or --hubs suppress."),
+        ("or replace it (--overwrite, overwrite=True).", "or replace it (--overwrite)."),
+        ("explicitly (again=True, --again).", "explicitly (--again)."),
+        ("edge_k=5, strict='yes', nothing='x', left-hubs='y'", "edge_k=5, strict='yes', nothing='x', left-hubs='y'"),
+        ("needs edge_k='5'", "needs --edge-k 5"),
+    ],
+)
+def test_keywords_become_flags_where_there_are_some(message: str, shown: str) -> None:
+    """A flag that takes no value stands for True; what is no option stays."""
+    assert _with_flags(message, main.get_command(click.Context(main), "graph")) == shown

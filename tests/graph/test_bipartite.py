@@ -133,3 +133,18 @@ def test_a_graph_goes_to_a_sparse_matrix_and_back() -> None:
     again = BipartiteGraph.from_sparse(matrix)
     assert again.edges == 10
     assert np.array_equal(again.by_right.degrees, np.asarray((matrix != 0).sum(axis=0)).ravel())
+
+
+def test_tables_that_were_swapped_are_named() -> None:
+    """Every edge would be left out, or refused one by one; keys that both sides have in part are no sign of it."""
+    people, things, edges = {"p": ["a", "b"]}, {"t": ["x", "y", "z"]}, {"p": ["a", "b"], "t": ["x", "z"]}
+    for dangling in ("refuse", "drop"):
+        with pytest.raises(InputError, match="0 of 2 edges name entities of both tables, but 2 do if"):
+            BipartiteGraph.read(things, people, edges, edge_columns=("p", "t"), dangling=dangling)
+    with pytest.raises(InputError, match="the other way round"):
+        BipartiteGraph.read({"t": [1, 2]}, people, {"p": ["a"], "t": [1]}, edge_columns=("p", "t"))
+    with pytest.raises(InputError, match="1 edge names an entity"):
+        BipartiteGraph.read({"v": [1, 2]}, {"w": [1, 2]}, {"v": [1, 3], "w": [2, 2]})
+    shared = BipartiteGraph.read({"v": [1]}, {"w": [1, 2]}, {"v": [1, 2], "w": [2, 1]}, dangling="drop")
+    assert (shared.edges, shared.dropped) == (1, 1)
+    assert BipartiteGraph.read({"v": [1]}, {"w": [2]}, {"v": [3], "w": [4]}, dangling="drop").dropped == 1

@@ -219,3 +219,56 @@ def test_disguised_columns_have_bounds_that_hold() -> None:
                     assert answer.lower - 1e-9 <= truth <= answer.upper + 1e-9
         assert len(values) == 3
     assert done > 8
+
+
+SIX = [f"n{row}" for row in range(6)]
+
+
+def _six(**edges: list[object]) -> hg.BipartiteGraph:
+    """Six entities on each side, linked in pairs."""
+    sides = {"v": SIX, "a": [1, 2, None, 1, 3, 3]}, {"w": SIX, "b": [1, 2, 3, 4, 5, 6]}
+    return hg.BipartiteGraph.read(*sides, {"v": SIX, "w": SIX, **edges}, values=list(edges))
+
+
+@pytest.mark.parametrize("filtered", ["count(*) FILTER (WHERE x > 9)", "sum(CASE WHEN x > 9 THEN x ELSE 0 END)"])
+def test_groups_are_those_that_where_leaves(filtered: str) -> None:
+    """A condition of the first aggregate removed the rows of which it holds for none."""
+    release = hg.SafeGrouping(2, 2).publish(_six(x=[1, 2, 3, 4, 5, 6]))
+    for aggregates in (f"{filtered} AS n, count(*) AS c", f"count(*) AS c, {filtered} AS n"):
+        found = release.ask(f"SELECT b, {aggregates} FROM edges GROUP BY b")
+        assert found.to_arrow()["n_upper"].to_pylist() == [0] * 6
+        assert found.to_arrow()["c_lower"].to_pylist() == [1] * 6
+
+
+def test_a_sum_of_case_with_else_0_is_null_without_rows_alone() -> None:
+    """It was NULL (exact) where no row fulfils the condition, and its bounds left out the 0 of others."""
+    release = hg.SafeGrouping(2, 2).publish(_six(x=[1, 2, 3, 4, 5, 6]))
+
+    def bounds(case: str, where: str = "true") -> tuple[object, object, bool]:
+        found = release.ask(f"SELECT sum(CASE WHEN {case} ELSE 0 END) FROM edges WHERE {where}")
+        return found.lower, found.upper, found.exact
+
+    assert bounds("x > 9 THEN x") == bounds("a > 9 THEN a") == bounds("x > 9 THEN 1") == (0, 0, True)
+    assert bounds("x > 0 THEN x", "x > 9") == bounds("x > 9 THEN 1", "x > 9") == (None, None, True)
+    assert bounds("a IS NULL THEN a", "a IS NULL")[2] is False
+    low, high, exact = bounds("a > 2 THEN a", "b = 1")
+    assert (low, high in (0, 3), exact or high == 3) == (0, True, True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_texts_that_were_left_out_may_be_any(seed: int) -> None:
+    """They were taken for missing: how many edges have such a text was exact, and wrong."""
+    known = ["m", "m", "m", "m", "n", "o"]
+    release = hg.SafeGrouping(2, 2, edge_k=2).publish(_six(d=known), seed=seed)
+    assert release.tables["edges"]["d"].null_count == 2
+    truths = {"d = 'n'": 1, "d = 'm'": 4, "d <> 'm'": 2, "d IS NULL": 0, "d IS NOT NULL": 6, "NOT d = 'n'": 5}
+    truths |= {"d IN ('n', 'o')": 2, "d = 'n' OR d = 'm'": 5, "d LIKE 'm%'": 4, "NOT (d = 'm' AND d <> 'o')": 2}
+    for condition, truth in truths.items():
+        for count in ("count(*)", "count(DISTINCT right)"):
+            found = release.ask(f"SELECT {count} FROM edges WHERE {condition}")
+            assert found.lower <= truth <= found.upper, condition
+            assert not found.exact
+    for question in ("count(d)", "min(d)", "d, count(*)"):
+        grouped = " GROUP BY d" if "," in question else ""
+        with pytest.raises(QueryError, match="were left out"):
+            release.ask(f"SELECT {question} FROM edges{grouped}")

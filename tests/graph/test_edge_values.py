@@ -72,7 +72,7 @@ def test_edges_come_out_with_their_columns(tmp_path: Path) -> None:
         assert sorted(again.tables["edges"][name].to_pylist()) == sorted(graph.values.columns[name].to_pylist())
     left, right = again.ends
     assert (np.diff(left.astype(np.int64) * 1000 + right) >= 0).all()
-    assert len(hg.verify_bundle(tmp_path / "out").checks) == 9
+    assert len(hg.verify_bundle(tmp_path / "out").checks) == 10
     assert any("Columns and repetitions of links" in sentence for sentence in release.guarantee.not_promised)
 
 

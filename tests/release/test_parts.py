@@ -47,6 +47,7 @@ EVIDENCE = (
     "SELECT sum(DISTINCT salary) AS s, avg(DISTINCT salary) AS a FROM release WHERE town = 'Oak' OR age > 40",
     "SELECT avg(salary * 2 + 1) AS a, max(salary / 4) AS x FROM release WHERE salary <> 3",
     "SELECT sum(salary) / count(*) AS q, max(salary) - min(salary) AS w FROM release GROUP BY town HAVING count(*) > 2",
+    "SELECT sum(salary / 4 - age) AS s, max(salary / 4 - age) AS m, avg(salary / 4 - age) AS a FROM release",
 )
 """Every aggregate and kind of condition, for every form."""
 PEOPLE = people(96)
@@ -647,3 +648,23 @@ def test_memory_does_not_grow_with_the_number_of_parts(tmp_path: Path) -> None:
         peaks.append([measure(f"{ON_ONE_CORE}; {code}")[0] for code in codes])
     for few, many in zip(*peaks, strict=True):
         assert many < 1.1 * few
+
+
+@pytest.mark.parametrize("expression", ["pay - age", "pay * age", "CASE WHEN age > 31 THEN pay ELSE 0.5 END"])
+def test_counterfeits_in_parts_answer_what_takes_a_row_and_a_value(tmp_path, expression):
+    """Floats ended in a KeyError: a part has rows and values in two tables, and no row has such a number."""
+    people = {"name": ["a", "b", "c", "d"], "age": [30, 31, 32, 33], "pay": [1.5, 2.0, 3.25, 4.0]}
+    schema = hr.Schema(quasi="age", sensitive="pay", identifier="name")
+    method = hr.MInvariant(m=2, fakes=1)
+    method.publish(people, schema, ledger=tmp_path / "ledger").save(tmp_path / "first")
+    left = {name: [*values[:1], *values[2:]] for name, values in people.items()}
+    release = method.publish(left, schema, ledger=tmp_path / "ledger")
+    release.save(tmp_path / "second", rows_per_part=1)
+    assert release.form.name == "padded"
+    assert (tmp_path / "second" / "quasi-00001.parquet").is_file()
+    parts = hr.open(tmp_path / "second")
+    for function in ("sum", "avg", "min", "max", "count", "median"):
+        for where in ("", " WHERE pay > 2", " WHERE pay * 10 > age"):
+            question = f"SELECT {function}({expression}) FROM release{where}"
+            found, known = parts.ask(question), release.ask(question)
+            assert (found.lower, found.upper) == pytest.approx((known.lower, known.upper)), question

@@ -5,7 +5,7 @@ write(certificate, "certificate/")
 differences = check("out/", read("certificate/certificate.json"))
 """
 
-from hedgerow.certificate.issue import certify, check, read, write
+from hedgerow.certificate.issue import certify, check, parts_not_compared, read, write
 from hedgerow.certificate.model import Certificate, Issuer, decode, encode
 
-__all__ = ["Certificate", "Issuer", "certify", "check", "decode", "encode", "read", "write"]
+__all__ = ["Certificate", "Issuer", "certify", "check", "decode", "encode", "parts_not_compared", "read", "write"]

@@ -17,7 +17,16 @@ from hedgerow.certificate.model import Answers, Certificate, Internal, Issuer, R
 from hedgerow.certificate.risks import exact_risk, summarize_widths
 from hedgerow.errors import ParameterError, QueryError
 from hedgerow.graph.answer import GraphAnswer
-from hedgerow.graph.attack import DegreeAttack, class_sizes, degree_attack, edge_attack, signatures, static_attack
+from hedgerow.graph.attack import (
+    DegreeAttack,
+    HubAttack,
+    class_sizes,
+    degree_attack,
+    edge_attack,
+    hub_attack,
+    signatures,
+    static_attack,
+)
 from hedgerow.graph.bundle import read_held
 from hedgerow.graph.grouped import GroupedGraph, Side
 from hedgerow.utility.random_questions import Workload, draw_questions
@@ -88,7 +97,7 @@ def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
         adversary="linking",
         column="links",
         knows="both tables of entities and the graph without names, and no link",
-        guesses="each left entity's surest link",
+        guesses="each left entity's surest link in the groups",
         rate=found.mean,
         baseline=found.baseline,
         worst=float(found.surest),
@@ -97,9 +106,20 @@ def _risks(release: GroupedGraph) -> tuple[Risk, ...]:
     signs = signatures(release.left.neighbours, release.right.neighbours, rounds=_ROUNDS)
     return (
         static,
+        *(_listed_hub(found) for found in hub_attack(release)),
         *(_known_degrees(found, release) for found in degree_attack(release)),
         *_edge_risks(release),
         *(_recognition(side, class_sizes(sign)) for side, sign in zip(("left", "right"), signs, strict=True)),
+    )
+
+
+def _listed_hub(found: HubAttack) -> Risk:
+    return exact_risk(
+        adversary="links of entities set aside",
+        column="links",
+        knows=f"the number of links of each {found.side} entity that was set aside, which is published",
+        guesses="that another entity is linked with the one that has the most; no group hides that",
+        rate=found.share,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,15 @@ def _require_lines(issuer: Issuer) -> None:
         text = getattr(issuer, name)
         if len(text) > _LONGEST or not text.isprintable():
             raise ParameterError(f"'{name}' must be one line of at most {_LONGEST} characters; got {len(text)}.")
+    if issuer.issued and not _is_day(issuer.issued):
+        raise ParameterError("'issued' must be a date such as 2026-11-16, or empty.")
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def write(certificate: Certificate, folder: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -124,18 +134,29 @@ def check(
     A certificate of other bytes differs in `bundle`, and then nothing else is compared. The internal part is compared
     only if the original is given. What the issuer says is taken as it is.
     """
+    if not certificate.is_labelled:
+        return ("version",)
     measured = original is not None and certificate.version == "internal"
     again = certify(
         bundle, issuer=certificate.issuer, internal=measured, original=original if measured else None, progress=progress
     )
     if again.bundle != certificate.bundle:
         return ("bundle",)
-    ignored = {"checksum", "hedgerow", "version"} | (set() if measured else {"internal"})
+    ignored = {"checksum", "hedgerow", "version", *parts_not_compared(certificate, measured=measured)}
     ours, theirs = (
         {name: part for name, part in msgspec.to_builtins(which).items() if name not in ignored}
         for which in (again, _without_ledger(certificate))
     )
     return tuple(_differences(ours, theirs, ""))
+
+
+def parts_not_compared(certificate: Certificate, *, measured: bool) -> tuple[str, ...]:
+    """Which parts no check derives again: the internal one without the original, and what the ledger said."""
+    if certificate.internal is None:
+        return ()
+    if not measured:
+        return ("internal",)
+    return ("internal.ledger",) if certificate.internal.ledger is not None else ()
 
 
 def _without_ledger(certificate: Certificate) -> Certificate:

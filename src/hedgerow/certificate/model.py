@@ -12,7 +12,7 @@ The JSON has a checksum like a manifest, so that edits are detected. It is not a
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -178,7 +178,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     format: str = FORMAT
     version: Literal["publishable", "internal"]
-    hedgerow: str = __version__
+    hedgerow: Annotated[str, msgspec.Meta(pattern=r"\A[0-9A-Za-z.+-]{1,40}\Z")] = __version__
     issuer: Issuer
     promise: Guarantee
     promises_privacy: bool
@@ -193,6 +193,11 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     measures: tuple[Measure, ...] = ()
     internal: Internal | None = None
     checksum: str = ""
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether the version says rightly if there is an internal part, which nobody compares in a publishable one."""
+        return (self.version == "internal") == (self.internal is not None)
 
 
 def encode(certificate: Certificate) -> bytes:
@@ -212,6 +217,10 @@ def decode(text: bytes) -> Certificate:
         raise BundleError(f"certificate.json has a format that this version does not read; it reads {FORMAT!r}.")
     if certificate.checksum != _checksum(certificate):
         raise BundleError("certificate.json was edited or damaged: its checksum does not fit; ask for it again.")
+    if not certificate.is_labelled:
+        raise BundleError(
+            "certificate.json has an internal part where it says to be publishable, or none where it says internal."
+        )
     return certificate
 
 

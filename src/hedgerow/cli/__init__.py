@@ -6,6 +6,7 @@ import difflib
 import importlib
 import io
 import os
+import re
 import sys
 import traceback
 from contextlib import suppress
@@ -90,7 +91,8 @@ class Verbs(click.Group):
         try:
             return super().invoke(ctx)
         except HedgerowError as error:
-            click.secho(f"hedgerow: {error}", err=True, fg="red")
+            verb = None if ctx.invoked_subcommand is None else self.get_command(ctx, ctx.invoked_subcommand)
+            click.secho(f"hedgerow: {_with_flags(str(error), verb)}", err=True, fg="red")
             sys.exit(2)
         except KeyboardInterrupt:
             _stop()
@@ -132,6 +134,36 @@ def _with_nearest(error: Exception) -> Exception:
             message = f"{error.message} Did you mean '{close[0]}'?"
             return click.BadParameter(message, ctx=error.ctx, param=error.param, param_hint=error.param_hint)
     return error
+
+
+_KEYWORD = re.compile(r"""(?<![\w.-])([a-z][a-z_]*)=(?:'([\w-]+)'|"([\w-]+)"|(True))(?![\w'"])""")
+"""A keyword argument as messages write one."""
+
+
+def _with_flags(message: str, verb: click.Command | None) -> str:
+    """Write the keyword arguments that a message advises as flags, where the verb has these: it was written for both.
+
+    `(--again, again=True)` names both already, and keeps the flag alone.
+    """
+    flags = _flags(verb)
+
+    def flag(found: re.Match[str]) -> str:
+        name, value = found[1], found[2] or found[3]
+        if name not in flags or flags[name].is_flag is (value is not None):
+            return found[0]
+        return " ".join([max(flags[name].opts, key=len), *([value] if value else [])])
+
+    return re.sub(r"\((--[a-z-]+)(?:, \1)+\)", r"(\1)", _KEYWORD.sub(flag, message))
+
+
+def _flags(verb: click.Command | None) -> dict[str, click.Option]:
+    """The options of a verb, and of the verbs below it, by their names in Python."""
+    below = verb.commands.values() if isinstance(verb, click.Group) else ()
+    own = [] if verb is None else verb.params
+    found = {option.name: option for option in own if isinstance(option, click.Option) and option.name}
+    for each in below:
+        found |= _flags(each)
+    return found
 
 
 def _system(error: OSError) -> str:

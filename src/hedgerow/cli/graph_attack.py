@@ -11,6 +11,7 @@ from hedgerow.graph.attack import (
     class_sizes,
     degree_attack,
     edge_attack,
+    hub_attack,
     item_attack,
     join_releases,
     signatures,
@@ -27,6 +28,7 @@ def attack_release(release: GroupedGraph, rounds: int = 4, items: int = 2) -> di
     """Print what adversaries find who know nothing beside the release, or who know some items or columns of edges."""
     return {
         "static": _show_static(release),
+        "hubs": _show_hubs(release),
         "degrees": _show_degrees(release),
         "edges": _show_edges(release),
         "signatures": _show_signatures(release, rounds),
@@ -41,6 +43,16 @@ def _show_static(release: GroupedGraph) -> Any:
         f"promised at most {found.promised}; for two random entities {found.baseline:.2g}"
     )
     return found
+
+
+def _show_hubs(release: GroupedGraph) -> Any:
+    sides = hub_attack(release)
+    for found in sides:
+        click.echo(
+            f"hubs        a {found.side} entity that was set aside has {found.links:,} of {found.others:,} possible "
+            f"links: a guess of one is right with probability {found.share:.4g}; no promise covers it"
+        )
+    return sides
 
 
 def _show_degrees(release: GroupedGraph) -> Any:

@@ -245,8 +245,10 @@ def run(
     measuring: Measuring | None = None,
 ) -> Release:
     """Publish what a recipe says, save it, and print what was done."""
-    from hedgerow.cli.publish_summary import loss_table, release_data, release_facts, risk_table
+    from hedgerow.cli.publish_summary import determining_facts, loss_table, release_data, release_facts, risk_table
     from hedgerow.cli.show import console, progress_bar
+    from hedgerow.schema.determine import determining_columns
+    from hedgerow.schema.schema import PUBLISHED
     from hedgerow.utility.summary import summarize
 
     began = time.perf_counter()
@@ -270,14 +272,18 @@ def run(
         found = summarize(release, source, schema, threshold=asked.threshold, population=asked.population)
     except HedgerowError as error:
         raise type(error)(f"The release was published, but its risk was not measured: {error}") from None
+    warned = determining_columns(source, [n for n, role in schema.roles.items() if role in PUBLISHED], schema.sensitive)
     if measuring is not None:  # the demo has data of its own
-        put_json(lambda: release_data(release, recipe.output) | ({} if found is None else found.to_data()))
+        measured = {} if found is None else found.to_data()
+        put_json(lambda: release_data(release, recipe.output) | measured | {"determining": warned})
     screen = console()
     widths = () if found is None else found.widths
     screen.print(release_facts(release, recipe.output, time.perf_counter() - began, widths))
     if found is not None:
         screen.print(risk_table(found))
         screen.print(loss_table(found))
+    if warned:
+        screen.print(determining_facts(warned))
     return release
 
 

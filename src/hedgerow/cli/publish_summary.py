@@ -11,6 +11,7 @@ from hedgerow.utility.risk import JOURNALIST, PROSECUTOR
 if TYPE_CHECKING:
     from hedgerow.methods.scaled import BlockRelease
     from hedgerow.release import Release
+    from hedgerow.schema.determine import Determining
     from hedgerow.utility.summary import ReleaseSummary
 
 _MOST_NAMES = 40
@@ -93,6 +94,14 @@ def loss_table(found: ReleaseSummary) -> Any:
             *columns,
         ],
         right=("before",),
+    )
+
+
+def determining_facts(found: Sequence[Determining]) -> Any:
+    """Warn of columns that were published although they tell a sensitive value of each row."""
+    return facts(
+        "Warning: who knows these columns of a row knows its sensitive value. The role identifier leaves them out",
+        [(one.column, str(one)) for one in found],
     )
 
 

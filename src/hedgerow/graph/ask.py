@@ -138,7 +138,7 @@ class _Engine:
             name: [self.bounds_of(item, cell) for cell in cells] for name, item in self.question.aggregates.items()
         }
         if bound.groups:
-            rows = [self._rows_of(cell) for cell in cells]
+            rows = [self.bounds_of(self.question.rows, cell).extent for cell in cells]
             kept = [row for row, number in enumerate(rows) if number.upper]
             cells, sure = [cells[row] for row in kept], [bool(rows[row].lower) for row in kept]
             found = {name: [column[row] for row in kept] for name, column in found.items()}
@@ -149,13 +149,6 @@ class _Engine:
         }
         estimates = {name: stack_bounds(column) for name, column in found.items()}
         return Result(keys, estimates, len(cells), None if all(sure) else sure)
-
-    def _rows_of(self, cell: _GraphCell) -> Extent:
-        """How many rows the assignments have of this cell."""
-        first = next(iter(self.question.aggregates.values()))
-        wheres, edges = first.wheres, first.edges
-        end = next(iter(ENDS[self.question.source]))
-        return self.bounds_of(GraphAggregate("count", "*", end, wheres, edges), cell).extent
 
     def _cells(self) -> Iterator[_GraphCell]:
         """Combine the values of keys: those of one end that occur together, with those of other ends."""
@@ -216,10 +209,38 @@ class _Engine:
     def bounds_of(self, item: GraphAggregate, cell: _GraphCell) -> GraphBounds:
         """Answer one aggregate in one cell; one number is exact if no assignment leaves nothing to aggregate."""
         found = self._bounds_of(item, cell)
+        if item.zeros is not None:
+            return self._with_zeros(item, item.zeros, cell, found)
         if item.function == "count" or found.bounds is None or found.bounds[0] != found.bounds[1]:
             return found
         number = replace(item, function="count", argument="degree" if item.argument == "links" else item.argument)
         return replace(found, may_be_empty=not self._bounds_of(number, cell).extent.lower)
+
+    def _with_zeros(
+        self, item: GraphAggregate, zeros: GraphAggregate, cell: _GraphCell, found: GraphBounds
+    ) -> GraphBounds:
+        """A sum to which rows outside of its condition add a zero: NULL where there are none, nor values inside."""
+        rows = self._bounds_of(zeros, cell).extent
+        if not rows.upper or rows.lower is None:
+            return GraphBounds(Extent(None, None, None), found.kind)
+        inside = self._bounds_of(replace(item, function="count", argument="*", value=None), cell).extent
+        may_miss = self._may_miss(item)
+        is_sure = bool(rows.lower) and (not may_miss or inside.upper is None or rows.lower > inside.upper)
+        extent = found.extent
+        if extent.lower is None or extent.upper is None:
+            extent = Extent(Fraction(0), Fraction(0), 0.0, 0.0)
+        elif may_miss or not inside.lower:
+            # Bounds of a sum are about assignments that select something; the others have 0.
+            extent = replace(extent, lower=min(extent.lower, Fraction(0)), upper=max(extent.upper, Fraction(0)))
+        return replace(found, extent=extent, may_be_empty=not is_sure)
+
+    def _may_miss(self, item: GraphAggregate) -> bool:
+        """Whether some value that is aggregated is missing; intervals have no gaps."""
+        if item.value is None or columns_of(item.value) & self.edges.intervals:
+            return False
+        if item.argument == "value":
+            return bool(self.edges.values(item.value).null_count)
+        return item.argument == "column" and bool(self._side_values(item.value, item.end, "entities").null_count)
 
     def _bounds_of(self, item: GraphAggregate, cell: _GraphCell) -> GraphBounds:
         asked = {**item.wheres}

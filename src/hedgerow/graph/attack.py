@@ -10,6 +10,9 @@ Cost       O(edges log edges); O(entities x open groups); O(edges) a round
 Static: two entities of groups with k and l nodes and c edges between them are joined in c / (k l) of all assignments,
 which in a safe grouping is at most 1 / max(k, l).
 
+Hubs: one that was set aside with d published links is linked with each of the n entities of the other side with a
+probability of d / n.
+
 Degrees: the number of neighbours of an entity is one of those of its group's nodes; the guess is the most frequent.
 
 Edges by their columns: an attacker has another list of edges, with times and prices but without names, and searches for
@@ -93,6 +96,34 @@ def static_attack(release: GroupedGraph) -> StaticAttack:
         promised=Fraction(1, release.hidden_among),
         baseline=release.left.neighbours.edges / cells,
     )
+
+
+@dataclass(frozen=True)
+class HubAttack:
+    """The entity with the most links of those of a side that are listed apart: so many of the `others` are its own."""
+
+    side: str
+    links: int
+    others: int
+
+    @property
+    def share(self) -> float:
+        """The probability that an entity of the other side is linked with it."""
+        return self.links / self.others
+
+
+def hub_attack(release: GroupedGraph) -> list[HubAttack]:
+    """Guess links of entities that were set aside from their published numbers of links; no group hides these."""
+    found = []
+    tables = release.tables
+    for number, (side, other) in enumerate((("left", "right"), ("right", "left"))):
+        if (hubs := tables.get(f"{side}_hubs")) is not None and hubs.num_rows:
+            known = {*tables[side].column_names} - {release.group_columns[number]}
+            links = next(name for name in hubs.column_names if name not in known)
+            aside = tables[f"{other}_hubs"].num_rows if f"{other}_hubs" in tables else 0
+            most = int(hubs.column(links).to_numpy().max())
+            found.append(HubAttack(side, most, tables[other].num_rows + aside))
+    return found
 
 
 @dataclass(frozen=True)

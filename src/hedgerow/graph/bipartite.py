@@ -63,6 +63,11 @@ class BipartiteGraph:
         tables = {"left": read_table(left).arrow, "right": read_table(right).arrow, "edges": read_table(edges).arrow}
         keys = (_key(tables["left"], left_key, "left"), _key(tables["right"], right_key, "right"))
         columns = _edge_columns(tables["edges"], keys, edge_columns)
+        _check_not_swapped(
+            [tables["edges"].column(column) for column in columns],
+            [tables[side].column(key) for side, key in zip(("left", "right"), keys, strict=True)],
+            options,
+        )
         ends = [
             _positions(tables["edges"].column(column), tables[side].column(key), side, drop=options.dangling == "drop")
             for side, key, column in zip(("left", "right"), keys, columns, strict=True)
@@ -218,8 +223,8 @@ class EdgeReading:
         others = [name for name in table.column_names if name not in ends]
         if self.values is None and others:
             raise InputError(
-                f"The edges have columns beside their ends ({len(others)}). Name those to publish with the edges as "
-                f"'values', or give an empty list to leave them out."
+                f"The edges have columns beside their ends ({len(others)}). Name those to publish with the edges "
+                f"(values, --value), or leave them out (values=[], --no-values)."
             )
         names = list(dict.fromkeys(self.values or ()))
         if not set(names) <= set(others) or {"left_node", "right_node"} & set(names):
@@ -252,6 +257,31 @@ def _edge_columns(table: pa.Table, keys: tuple[str, str], chosen: tuple[str, str
     if len(names) != 2 or not set(names) <= set(table.column_names):
         raise SchemaError("'edge_columns' must name two columns of the edges: the left end, then the right end.")
     return names[0], names[1]
+
+
+def _check_not_swapped(ends: Sequence[pa.ChunkedArray], keys: Sequence[pa.ChunkedArray], options: EdgeReading) -> None:
+    """Refuse tables, or ends, that fit the other way round; edges that may be dropped, where not one fits as it is."""
+    rows = len(ends[0])
+    given = _count_named(ends, keys)
+    if given == rows or (given and options.dangling == "drop"):
+        return
+    swapped = _count_named(ends, keys[::-1])
+    if swapped > given:
+        raise InputError(
+            f"{given:,} of {counted(rows, 'edge')} name entities of both tables, but {swapped:,} do if the left and "
+            "the right table change places: give the tables, or the ends of the edges (edge_columns, --edge-columns), "
+            "the other way round."
+        )
+
+
+def _count_named(ends: Sequence[pa.ChunkedArray], keys: Sequence[pa.ChunkedArray]) -> int:
+    """How many edges name an entity at both ends; none where the types differ."""
+    import pyarrow.compute as pc
+
+    if any(end.type != key.type for end, key in zip(ends, keys, strict=True)):
+        return 0
+    named = [pc.is_in(end, value_set=key.combine_chunks()) for end, key in zip(ends, keys, strict=True)]
+    return int(pc.sum(pc.and_(*named)).as_py() or 0)
 
 
 def _positions(ends: pa.ChunkedArray, key: pa.ChunkedArray, side: str, *, drop: bool) -> NDArray[np.int32]:
@@ -287,8 +317,7 @@ def _join_edges(
     if repeated and not (options.drops or columns or options.repeats == "count"):
         raise InputError(
             f"{counted(repeated, 'edge occurs', 'edges occur')} more than once. Say "
-            f"repeats='count' to publish how often, or repeats='drop' "
-            f"(drop_duplicates=True) if the repetition means nothing."
+            f"repeats='count' to publish how often, or repeats='drop' if the repetition means nothing."
         )
     if not repeated and not columns:
         return left, right, None

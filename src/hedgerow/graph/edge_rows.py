@@ -37,6 +37,7 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
+_GAPS = "values of '{}' of the edges that too few nodes share were left out: compare it with constants"
 _INTERVAL = "'{}' of the edges is published as intervals: compare it with constants, or aggregate it by itself"
 
 
@@ -96,6 +97,8 @@ class EdgeRows:
         self.release = release
         self.table = release.tables["edges"]
         self.intervals = {f"edges.{name}" for name in interval_columns(release)}
+        has_cap = int(release.guarantee.parameters.get("edge_k", 1)) > 1
+        self.gapped = {f"edges.{name}" for name in release.edge_columns if has_cap and self.table[name].null_count}
 
     @property
     def has_repeats(self) -> bool:
@@ -115,6 +118,8 @@ class EdgeRows:
         names = columns_of(expression)
         if unsure := names & self.intervals:
             raise QueryError(_INTERVAL.format(min(unsure).removeprefix("edges.")))
+        if left_out := names & self.gapped:
+            raise QueryError(_GAPS.format(min(left_out).removeprefix("edges.")))
         return values(expression, {name: self._array(name) for name in names}, self.table.num_rows)
 
     def ticks(self, expression: Expression, kept: Bools) -> tuple[EdgeTicks, Bools]:
@@ -139,7 +144,7 @@ class EdgeRows:
 
     def marks(self, condition: Predicate) -> EdgeMarks:
         """The edges that satisfy a condition certainly, and those that may; unknown is not true."""
-        if not columns_of(condition) & self.intervals:
+        if not columns_of(condition) & (self.intervals | self.gapped):
             sure = self._evaluate(condition)
             return EdgeMarks(sure, sure)
         if isinstance(condition, And | Or):
@@ -150,6 +155,10 @@ class EdgeRows:
             inner = self.marks(condition.operand)
             # Where a value is missing the condition may be unknown, and so is its negation.
             return EdgeMarks(~inner.may & self._has_all(columns_of(condition) - self.intervals), ~inner.must)
+        if not columns_of(condition) & self.intervals:
+            # A value that was left out may be any, and so may one that was missing before: nobody sees which it was.
+            known, there = self._evaluate(condition), self._has_all(columns_of(condition) & self.gapped)
+            return EdgeMarks(known & there, known | ~there)
         if isinstance(condition, In):
             return self.marks(Or(tuple(Compare("=", condition.operand, value) for value in condition.values)))
         return self._compare_interval(condition)

@@ -39,6 +39,7 @@ from hedgerow.partition.shuffles import by_code, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.release import Made
 from hedgerow.verify.graph import count_ends, count_known, edge_classes, is_function, numbers_of
+from hedgerow.verify.graph_columns import columns_that_name
 from hedgerow.verify.values import Guarantee
 
 if TYPE_CHECKING:
@@ -107,6 +108,19 @@ def check_no_structure(graph: BipartiteGraph) -> None:
             raise SchemaError(
                 f"The column '{name}' of the {side} table is each entity's number of edges, or grows or falls with it, "
                 f"which distinguishes the nodes of a group. Leave it out: 'degree' can be asked of the release."
+            )
+
+
+def check_no_names(graph: BipartiteGraph) -> None:
+    """Refuse a column of the edges that has, at every edge, the value of a column of the entity at one end."""
+    if graph.values is None:
+        return
+    for side, table, found in (("left", graph.left, graph.left_ends), ("right", graph.right, graph.right_ends)):
+        ends = found[graph.values.pairs].astype(np.int64)
+        for name, column in columns_that_name(graph.values.columns, ends, table, np.arange(table.num_rows)):
+            raise SchemaError(
+                f"'{name}' of the edges is '{column}' of the {side} entity at each edge, which tells which node is "
+                f"which entity. Leave one of the two out."
             )
 
 

@@ -27,7 +27,7 @@ from hedgerow.arrays import Ints
 from hedgerow.errors import Infeasible, ParameterError
 from hedgerow.graph.adjacency import Order, check_order, check_size, side_by_side
 from hedgerow.graph.bipartite import BipartiteGraph
-from hedgerow.graph.form import check_no_structure, disguise_edges, group_graph
+from hedgerow.graph.form import check_no_names, check_no_structure, disguise_edges, group_graph
 from hedgerow.graph.grouped import GroupedGraph
 from hedgerow.graph.hubs import HUB_CHOICES, HubChoice, Hubs, Lowered, group_lowered, set_hubs_aside
 from hedgerow.ledger import GraphEntry, Ledger
@@ -101,6 +101,7 @@ class SafeGrouping:
         # What both sides need is made at once, on two cores where the graph is large.
         side_by_side(graph.edges, lambda: graph.by_left.degrees, lambda: graph.by_right.degrees)
         check_no_structure(graph)
+        check_no_names(graph)
         keys = system_keys if seed is None else seeded_keys(seed)
         progress("grouping", 0.1)
         kept, aside, found = self._group(graph, keys, progress)

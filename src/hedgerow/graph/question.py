@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,7 +71,8 @@ class GraphAggregate:
     """One aggregate. `argument` is "*", "distinct", "degree", "links", "column" (of entities) or "value" (of edges).
 
     `end` is the end that it is about; `value` what is aggregated, `wheres` the conditions on ends, `edges` that on the
-    columns of edges, and `far` what links() asks of the other side.
+    columns of edges, and `far` what links() asks of the other side. `zeros` counts the rows of which those without the
+    condition of CASE add a zero: a sum of these is 0, and NULL only where there is no row at all.
     """
 
     function: str
@@ -81,19 +82,22 @@ class GraphAggregate:
     edges: Predicate = field(default=_TRUE)
     value: Expression | None = None
     far: EndCondition = field(default=EndCondition())
+    zeros: GraphAggregate | None = None
 
 
 @dataclass(frozen=True)
 class GraphQuestion:
     """A question that fits a graph: its source, its aggregates by name, and the end and the kind of each key.
 
-    `places` has for each GROUP BY column its end, and whether it is about the entity, the node or the edge.
+    `places` has for each GROUP BY column its end, and whether it is about the entity, the node or the edge; `rows`
+    counts what WHERE leaves, whatever FILTER or CASE asks of single aggregates.
     """
 
     source: str
     bound: Bound
     aggregates: Mapping[str, GraphAggregate]
     places: Mapping[str, tuple[str, str]]
+    rows: GraphAggregate
 
     @property
     def is_single(self) -> bool:
@@ -126,9 +130,13 @@ class _GraphReader:
         for name, asked in statement.links.items():
             far = _GraphReader(other, self.release)
             inner[name] = far._part(far._bind(asked).known)[0][other]
-        found = {item.alias: self._aggregate(item, bound, where, inner) for item in bound.aggregates}
+        found = {
+            item.alias: replace(self._aggregate(item, bound, where, inner), zeros=self._zeros(item, bound))
+            for item in bound.aggregates
+        }
         places = {column.name: self._place(bound.derived.get(column.name, column)) for column in bound.groups}
-        return GraphQuestion(self.source, bound, found, places)
+        rows = GraphAggregate("count", "*", next(iter(ENDS[self.source])), *where)
+        return GraphQuestion(self.source, bound, found, places, rows)
 
     def _bind(self, question: Question, links: tuple[str, ...] = ()) -> Bound:
         bound = bind(question, self._columns_by_name(links), ())
@@ -207,6 +215,15 @@ class _GraphReader:
         if kind == "nodes" and function == "count":
             return GraphAggregate("count", "*", first, wheres, edges)
         return GraphAggregate(function, "degree" if kind == "nodes" else "column", end, wheres, edges, value)
+
+    def _zeros(self, item: Aggregate, bound: Bound) -> GraphAggregate | None:
+        """Count the rows of a sum that CASE takes apart with ELSE 0; None for other aggregates."""
+        case = bound.derived.get(item.column.name) if isinstance(item.column, Column) else item.column
+        if item.function != "sum" or not isinstance(case, Case) or _unfold_case(item, bound)[2] == _TRUE:
+            return None
+        if not (isinstance(case.otherwise, Constant) and case.otherwise.value == 0):
+            return None
+        return GraphAggregate("count", "*", next(iter(ENDS[self.source])), *self._part(_both(bound.known, item.where)))
 
     def _distinct(self, value: Expression, wheres: dict[str, EndCondition], edges: Predicate) -> GraphAggregate:
         """COUNT(DISTINCT end), by the name of the end or of its key."""

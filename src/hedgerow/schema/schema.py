@@ -46,6 +46,9 @@ class Role(StrEnum):
     """The household, or the person with several rows, that a row belongs to: not published, kept apart in groups."""
 
 
+PUBLISHED = (Role.QUASI, Role.PLAIN, Role.WEIGHT)
+"""Roles whose columns leave beside the sensitive ones, in each row its own value or a range that holds it."""
+
 MissingPolicy = Literal["value", "suppress", "refuse"]
 """What an empty cell does: it counts as one more value, or its row is left out, or the table is refused."""
 

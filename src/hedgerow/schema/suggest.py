@@ -8,7 +8,7 @@ wrongly believed unknown to outsiders is how releases have failed. Reasons quote
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from hedgerow.arrays import Ints, is_numeric
 from hedgerow.exact import floats_of
-from hedgerow.schema.schema import Role
+from hedgerow.schema.determine import determining_columns
+from hedgerow.schema.schema import PUBLISHED, Role
 from hedgerow.table import Table, read_table
 
 
@@ -107,7 +108,17 @@ def suggest(source: object) -> list[Suggestion]:
     [('name', 'identifier'), ('age', 'quasi'), ('salary', 'sensitive')]
     """
     table = read_table(source)
-    return [_suggest_one(table, name) for name in table.names]
+    return _with_determining(table, [_suggest_one(table, name) for name in table.names])
+
+
+def _with_determining(table: Table, found: list[Suggestion]) -> list[Suggestion]:
+    """Add to the reasons which columns would be published beside a sensitive one that they determine."""
+    sensitive = [one.column for one in found if one.role == Role.SENSITIVE]
+    published = [one.column for one in found if one.role in PUBLISHED]
+    reasons: dict[str, str] = {}
+    for each in determining_columns(table, published, sensitive):
+        reasons[each.column] = f"{reasons.get(each.column, '')}; {each}"
+    return [replace(one, reason=one.reason + reasons.get(one.column, "")) for one in found]
 
 
 def _suggest_one(table: Table, name: str) -> Suggestion:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
+from hedgerow.verify.graph_columns import columns_that_name
 from hedgerow.verify.graph_words import graph_words
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.made import check_graph_made
@@ -54,6 +55,9 @@ HUBS = ("left_hubs", "right_hubs")
 _MEASURED = ("left_known", "right_known")
 _SET_ASIDE = ("left_hubs", "right_hubs", "hub_links")
 _LOWERED = ("left_slack", "right_slack", "left_lowered", "right_lowered")
+
+_SLACKS = (0, 1, 2, 4, 8)
+"""How far below what counting allows groups may be; with any number a promise of five could hold for groups of one."""
 
 _INT = pa.int32()
 _CHANCE = 20.0
@@ -96,7 +100,7 @@ def verify_graph(release: PublishedGraph) -> Verification:
     both = on_cores(lambda side: _check_side(release, side, groups[side], (left, right)), (0, 1), rows=len(left))
     checks += [check for pair in zip(*both, strict=True) for check in pair]
     checks += _check_lowered(release, groups, (left, right))
-    checks += _check_edge_columns(release)
+    checks += [*_check_edge_columns(release), *_check_no_names(release, groups)]
     return Verification((*checks, _check_words(release.guarantee)))
 
 
@@ -204,6 +208,10 @@ def check_graph_structure(release: PublishedGraph) -> str:
             raise BrokenPromise("Groups below their size need 'k' and 'l' of at least 2.")
         if not (parameters["left_slack"] or parameters["right_slack"]):
             raise BrokenPromise("The guarantee speaks of groups below their size where there is none.")
+        if not {parameters["left_slack"], parameters["right_slack"]} <= {*_SLACKS}:
+            raise BrokenPromise(
+                "The guarantee allows smaller groups than any method makes: its slack is not 1, 2, 4 or 8."
+            )
     if not set(TABLES) <= set(release.tables) <= {*TABLES, *HUBS}:
         raise BrokenPromise("The published tables are not those of a grouped graph.")
     edges = release.tables["edges"]
@@ -220,6 +228,9 @@ def check_graph_structure(release: PublishedGraph) -> str:
         linked.append(_check_hubs(release, side, group))
         _check_keys([release.tables[name].column(key) for name in (side, f"{side}_hubs") if name in release.tables])
     hubs, pairs = [len(links) for links in linked], sum(map(sum, linked))
+    others = [release.tables[side].num_rows + found for side, found in zip(SIDES, hubs, strict=True)][::-1]
+    if any(max(links, default=0) > most for links, most in zip(linked, others, strict=True)):
+        raise BrokenPromise("An entity that was set aside has more links than there are entities to be linked with.")
     # A pair of two hubs is a link of both.
     if any(hubs) and not (
         hubs == [parameters[name] for name in HUBS]
@@ -371,6 +382,21 @@ def _check_edge_columns(release: PublishedGraph) -> list[str]:
     return [f"each combination of values of edges is shared by at least {least} left and {least} right nodes"]
 
 
+def _check_no_names(release: PublishedGraph, groups: list[Ints]) -> list[str]:
+    """No column of the edges shows which entity the node at an end is."""
+    edges = release.tables["edges"]
+    columns = {name: edges.column(name) for name in edges.column_names if name not in ("left_node", "right_node")}
+    for number, side in enumerate(SIDES):
+        entities = release.tables[side].drop_columns([release.group_columns[number]])
+        ends = _numbers(edges.column(f"{side}_node"))
+        for name, column in columns_that_name(columns, ends, entities, groups[number]):
+            raise BrokenPromise(
+                f"'{name}' of the edges tells by '{column}' which {side} entity is at their end: each node shows the "
+                f"value of an entity of its group."
+            )
+    return ["no column of the edges repeats one of the entities at their ends"] if columns else []
+
+
 def _bits(told: Ints, groups: Ints) -> float:
     """How unlikely it is, as a number of bits, that an unrelated column of these values fits every group."""
     _, codes, counts = np.unique(told, return_inverse=True, return_counts=True)
@@ -424,30 +450,29 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
 
 
 def _check_ends(release: PublishedGraph, groups: list[NDArray[np.int64]]) -> tuple[Nodes, Nodes]:
-    """Return the ends of all edges, which are nodes that are there."""
+    """Return the ends of all edges, which are nodes that are there, in their order: another one could tell something.
+
+    Answers take repeated edges to follow each other.
+    """
     left, right = (_numbers(release.tables["edges"].column(f"{side}_node"), np.int32) for side in SIDES)
     for ends, known in zip((left, right), groups, strict=True):
         if len(ends) and (ends.min() < 0 or ends.max() >= len(known)):
             raise BrokenPromise("An edge names a node that is not published.")
+    if not ((left[1:] > left[:-1]) | ((left[1:] == left[:-1]) & (right[1:] >= right[:-1]))).all():
+        raise BrokenPromise("The edges are not published in the order of their nodes.")
     return left, right
 
 
 def _check_edges(release: PublishedGraph, groups: list[NDArray[np.int64]]) -> tuple[Nodes, Nodes]:
     """Check the ends of all edges, and return those of the edges without repetitions."""
     left, right = _check_ends(release, groups)
-    if _ascend(left, right) or not _repeats(left, right):
+    repeats = (left[1:] == left[:-1]) & (right[1:] == right[:-1])
+    if not repeats.any():
         return left, right
     if "edge_k" not in release.guarantee.parameters:
         raise BrokenPromise("An edge is published twice.")
-    width = int(right.max()) + 1
-    pairs = np.unique(left.astype(np.int64) * width + right)
-    return (pairs // width).astype(np.int32), (pairs % width).astype(np.int32)
-
-
-def _ascend(first: Nodes, second: Nodes) -> bool:
-    """Whether pairs are in ascending order, so that none occurs twice."""
-    above, same = first[1:] > first[:-1], first[1:] == first[:-1]
-    return bool((above | (same & (second[1:] > second[:-1]))).all())
+    kept = np.append(True, ~repeats)
+    return left[kept], right[kept]
 
 
 def _check_safe(first: Nodes, second: Nodes, side: str) -> str:

@@ -24,11 +24,12 @@ def graph_words(parameters: Mapping[str, int | str]) -> Words:
     if "left_slack" in numbers:
         most = least
         learned = f" Whoever learns r links of others (fewer than {least}) takes at most r nodes out of each group."
+    aside = " that were not set aside" if "hub_links" in numbers else ""
     hidden = _hidden_words("Left", k), _hidden_words("right", l)
     promise = (
         f"{', '.join(hidden)}{_lowered_words(numbers)}, and no two nodes of a group share a neighbour. So any left and "
-        f"any right entity are joined in at most one of {most} of the assignments of entities to nodes that fit the "
-        f"release.{learned if least > 1 else opened}{_shared_values(numbers)}"
+        f"any right entity{aside} are joined in at most one of {most} of the assignments of entities to nodes that fit "
+        f"the release.{learned if least > 1 else opened}{_shared_values(numbers)}"
     )
     adversary = (
         "Sees the whole graph without names, knows all columns of all entities and this algorithm; knows no link, and "
@@ -99,7 +100,9 @@ def _edge_columns(numbers: Mapping[str, int]) -> tuple[str, ...]:
     if numbers["edge_k"] > 1:
         found = "narrows the node of the entity down to the nodes of its group that have such a link"
     return (
-        f"Columns and repetitions of links are published with them: whoever knows those of somebody's link {found}.",
+        f"Columns and repetitions of links are published with them: whoever knows those of somebody's link {found}. "
+        "Columns of links that follow from the entities at their ends (a town, a list price) narrow nodes down too; "
+        "they must not be among them, and verify recognizes copies alone.",
     )
 
 
@@ -109,6 +112,8 @@ def _left_out(numbers: Mapping[str, int]) -> tuple[str, ...]:
     return (
         f"Completeness: {numbers['left_hubs']:,} left and {numbers['right_hubs']:,} right entities with very many "
         f"links, and the {numbers['hub_links']:,} pairs that they joined, were set aside; no answer counts them.",
+        "Links of those set aside: no group hides them. Where one is known to have d links, as a table of them says, "
+        "each of the n entities of the other side has one of these with a probability of d in n, which may be all.",
     )
 
 

@@ -21,7 +21,7 @@ from hedgerow.query.evidence.groups import Values
 from hedgerow.query.evidence.permuted import Plan, RowSource, WholeRelease
 from hedgerow.query.evidence.rows import Numbers, values_of
 from hedgerow.query.evidence.view import View, view_of
-from hedgerow.query.sql.question import Bound, Predicate
+from hedgerow.query.sql.question import Bound, Predicate, columns_of
 from hedgerow.release.release import PublishedColumns
 
 if TYPE_CHECKING:
@@ -44,8 +44,11 @@ class PaddedSource(RowSource):
         return super().plan(bound)
 
     def domain(self, name: str) -> pa.Array | None:
-        """The values of a column that have ticks, counterfeits among them."""
-        return super().domain(name) if self.is_open(name) else self._hidden.domain(name)
+        """The values of a column that have ticks, counterfeits among them; None for what takes a row and a value."""
+        if self.is_open(name):
+            return super().domain(name)
+        read = columns_of(self.view.derived[name]) if name in self.view.derived else self.closed
+        return self._hidden.domain(name) if read <= self.closed else None
 
     def take_part(self, whole: WholeRelease) -> None:
         """Take units and places from the release of which this is a part."""
