@@ -1,5 +1,6 @@
 """Columns of edges that name the entities at their ends, and what is said of entities that were set aside."""
 
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -12,6 +13,7 @@ from hedgerow import graph
 from hedgerow.certificate import Issuer
 from hedgerow.graph.attack import HubAttack, hub_attack
 from hedgerow.verify.graph_columns import columns_that_name
+from hedgerow.verify.graph_words import FOLLOWING
 from tests.verify.test_forged import Forgery
 
 N = 40
@@ -121,3 +123,18 @@ def test_edges_stand_in_the_order_of_their_nodes(tmp_path):
     forged.tables["edges"] = forged.tables["edges"].take([4, 0, 1, 2, 3])
     with pytest.raises((hr.BundleError, hr.BrokenPromise), match="order of their nodes"):
         graph.verify_bundle(forged.write(tmp_path / "out"))
+
+
+def test_an_older_bundle_says_less_of_columns_of_links(tmp_path):
+    """A bundle without the sentence about columns that follow from entities opens and verifies; other words do not."""
+    release = graph.SafeGrouping(4, 4).publish(_graph(seen=HARMLESS["of edges"]))
+    said = release.guarantee.not_promised
+    for dropped, is_right in ((FOLLOWING, True), (said[0], False)):
+        missing = tuple(sentence for sentence in said if sentence != dropped)
+        older = replace(release, guarantee=replace(release.guarantee, not_promised=missing))
+        if is_right:
+            older.save(tmp_path / "out")
+            graph.open(tmp_path / "out").verify()
+        else:
+            with pytest.raises(hr.BrokenPromise, match="words of the guarantee"):
+                older.verify()

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 
 from hedgerow.verify.words import Words
 
-__all__ = ["graph_words"]
+__all__ = ["FOLLOWING", "graph_words"]
+
+
+FOLLOWING = (
+    "Columns of links that follow from the entities at their ends (a town, a list price) narrow nodes down too; they "
+    "must not be among them, and verify recognizes copies alone."
+)
+"""What older bundles do not say."""
 
 
 def graph_words(parameters: Mapping[str, int | str]) -> Words:
@@ -100,9 +107,8 @@ def _edge_columns(numbers: Mapping[str, int]) -> tuple[str, ...]:
     if numbers["edge_k"] > 1:
         found = "narrows the node of the entity down to the nodes of its group that have such a link"
     return (
-        f"Columns and repetitions of links are published with them: whoever knows those of somebody's link {found}. "
-        "Columns of links that follow from the entities at their ends (a town, a list price) narrow nodes down too; "
-        "they must not be among them, and verify recognizes copies alone.",
+        f"Columns and repetitions of links are published with them: whoever knows those of somebody's link {found}.",
+        FOLLOWING,
     )
 
 
