@@ -14,7 +14,6 @@ from hedgerow.errors import InputError, ParameterError, within_limits
 from hedgerow.table.checks import existing_file
 from hedgerow.table.options import ReadOptions, read_options, without_codes
 from hedgerow.table.table import Table
-from hedgerow.table.typed import as_declared
 
 
 @within_limits
@@ -128,6 +127,8 @@ def _finish(table: Table, asked: ReadOptions) -> Table:
     """The table with missing codes and declared types."""
     arrow = without_codes(table.arrow, asked.missing_codes) if asked.missing_codes else table.arrow
     if asked.types:
+        from hedgerow.table.typed import as_declared
+
         arrow = as_declared(arrow, asked.types)
     if arrow is table.arrow:
         return table
