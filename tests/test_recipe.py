@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -175,6 +176,7 @@ def test_a_script_runs_in_a_process_of_its_own(tmp_path):
         if seed is None:
             (tmp_path / "script" / "out").rename(tmp_path / "script" / "seeded")
             (tmp_path / "script" / "ledger.json").unlink()
+            shutil.rmtree(tmp_path / "script" / "ledger.json.rows")
         subprocess.run([sys.executable, script], check=True, capture_output=True)
     seeded = [(tmp_path / place / "release.parquet").read_bytes() for place in ("recipe/out", "script/seeded")]
     assert seeded[0] == seeded[1]
