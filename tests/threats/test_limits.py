@@ -10,6 +10,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import limit_reached, within_limits
+from hedgerow.ledger import Ledger
 
 ROWS = 40_000
 SCHEMA = hr.Schema(quasi=["age"], sensitive="pay")
@@ -143,7 +144,8 @@ def test_a_full_disk_is_one_sentence_everywhere(small_disk, tmp_path):
         )
     with pytest.raises(hr.DiskFull, match="No space left on device"):
         hr.Anatomy(l=2).publish(table, SCHEMA, ledger=small_disk / "ledger.json")
-    assert not {"ledger.json", "out", "files", "r.toml"} & set(os.listdir(small_disk))
+    assert not {"out", "files", "r.toml"} & set(os.listdir(small_disk))
+    assert Ledger.open(small_disk / "ledger.json").entries == ()  # begun, and of nobody
     (small_disk / "filling").unlink()
     few = pa.table({"age": range(40), "pay": list(range(4)) * 10})
     hr.Anatomy(l=2).publish(few, SCHEMA, ledger=small_disk / "ledger.json").save(small_disk / "out")

@@ -4,6 +4,7 @@ import itertools
 import json
 import random
 from collections import Counter, defaultdict
+from contextlib import nullcontext
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -41,7 +42,7 @@ from hedgerow.verify.frequency import (
     note_rare,
     value_codes,
 )
-from hedgerow.verify.graph import count_ends, count_known, edge_classes, is_function, numbers_of
+from hedgerow.verify.graph import SIDES, count_ends, count_known, edge_classes, is_function, numbers_of
 from hedgerow.verify.groupwise import _below_log, _count_pairs, _distinct, _is_near, _reaches
 from hedgerow.verify.help import _bounded_columns, _check_between, _is_same, _reverse, _sums, _ticks, _Values
 from hedgerow.verify.names import box_columns, free_name, in_form, is_in_form, subdomain_columns, text_in_form
@@ -226,7 +227,6 @@ def test_edges_and_nodes_by_counting():
         first, second = (np.array([source.randrange(3) for _ in range(7)], np.int32) for _ in range(2))
         pairs = list(zip(first.tolist(), second.tolist(), strict=True))
         assert graph._repeats(first, second) == 7 - len(set(pairs))
-        assert graph._ascend(first, second) == all(a < b for a, b in itertools.pairwise(pairs))
         values = np.array([float(source.randrange(3)) for _ in range(7)])
         follows = all(
             (a != c or b == d) and (a >= c or b <= d)
@@ -933,13 +933,16 @@ def test_units_of_subdomains_are_those_of_their_target():
     assert (values.unit, values.lows.tolist()) == (Fraction(1, 100), [200] * 8)
 
 
-def test_pairs_in_ascending_order():
-    """Each is held against the one before it, not against the first."""
+def test_edges_in_the_order_of_their_nodes():
+    """Each is held against the one before it, not against the first; repeated ones follow each other."""
     for length in range(4):
         for numbers in itertools.product(range(3), repeat=2 * length):
             pairs = [numbers[2 * n : 2 * n + 2] for n in range(length)]
-            first, second = (np.array([pair[side] for pair in pairs], np.int32) for side in (0, 1))
-            assert graph._ascend(first, second) == all(a < b for a, b in itertools.pairwise(pairs))
+            ends = {f"{side}_node": pa.array([pair[n] for pair in pairs], pa.int32()) for n, side in enumerate(SIDES)}
+            release = SimpleNamespace(tables={"edges": pa.table(ends)})
+            is_right = all(a <= b for a, b in itertools.pairwise(pairs))
+            with nullcontext() if is_right else pytest.raises(BrokenPromise, match="order of their nodes"):
+                graph._check_ends(release, [np.zeros(3, np.int64)] * 2)
 
 
 def test_rare_combinations_of_all_parts():

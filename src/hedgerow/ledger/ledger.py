@@ -92,7 +92,7 @@ class Ledger:
     def open(cls, path: str | os.PathLike[str]) -> Ledger:
         """Read a ledger, or begin one where there is no file yet; nothing is written before the first release."""
         place = as_path(path)
-        if place.is_symlink():  # replacing a link would leave the ledger behind it as it was
+        if os.path.islink(place):  # replacing a link would leave the ledger behind it as it was
             place = place.resolve()
         require_outside_bundles(place)  # the recipient of the bundle would get the secret key
         return cls(place, read_contents(place))
