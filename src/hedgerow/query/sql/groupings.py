@@ -11,7 +11,7 @@ from sqlglot import exp
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.strict import is_set
 
-__all__ = ["TWICE", "bare_text", "groupings_of", "has_groupings", "one_grouping", "plain_names"]
+__all__ = ["SpelledKeys", "bare_text", "groupings_of", "has_groupings", "one_grouping", "plain_names"]
 
 _PARTS = ("rollup", "cube", "grouping_sets")
 _SEVERAL = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -166,3 +166,24 @@ def bare_text(node: exp.Expression, *, keeps_tables: bool = False) -> str:
             column.set("table", None)
         column.this.set("this", column.name.lower())
     return str(copied.sql(normalize=True, identify=True))
+
+
+class SpelledKeys:
+    """Refuses what ROLLUP, CUBE and GROUPING SETS name twice: they tell keys apart by names, which are replaced."""
+
+    def __init__(self, select: exp.Select) -> None:
+        self._group = select.args["group"] if has_groupings(select) else None
+        self._names: dict[str, str] = {}
+
+    def check_result(self, meant: exp.Expression) -> None:
+        """The name of a result stands for what is a key itself."""
+        nodes = [] if self._group is None else self._group.find_all(type(meant))
+        if any(bare_text(node) == bare_text(meant) for node in nodes):
+            raise QueryError(TWICE)
+
+    def check_column(self, column: exp.Column, meant: exp.Expression) -> None:
+        """Two names, of a sub-query or of joined tables, stand for one column."""
+        is_key = self._group is not None and column.find_ancestor(exp.Group, exp.Select) is self._group
+        spelling = bare_text(column, keeps_tables=True)
+        if is_key and self._names.setdefault(bare_text(meant), spelling) != spelling:
+            raise QueryError(TWICE)

@@ -21,6 +21,7 @@ from sqlglot import exp
 from hedgerow.errors import QueryError
 from hedgerow.exact import floats_of
 from hedgerow.query.sql.bind import check_forms
+from hedgerow.query.sql.groupings import SpelledKeys
 from hedgerow.query.sql.kinds import MOST_DIGITS
 from hedgerow.query.sql.question import Column, Expression, Kind, Lookup, kind_of
 from hedgerow.query.sql.strict import is_set
@@ -399,10 +400,11 @@ def _rename(select: exp.Select, scope: _Scope) -> None:
         items.append(exp.alias_(item.copy(), called, quoted=True) if isinstance(item, exp.Column) else item)
     select.set("expressions", items)
     results = {item.alias.lower() for item in items if isinstance(item, exp.Alias)}
-    grouped = grouped_names(select)
+    grouped, spelled = grouped_names(select), SpelledKeys(select)
     for column in list(own_nodes(select, exp.Column)):
         if column.name.startswith(FOREIGN) or (column.name.lower() in results and names_result(column, grouped)):
             continue
         name = scope.resolve(column)
         if name is not None:
+            spelled.check_column(column, _column(name))
             column.replace(_column(name))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlglot import exp
 
 from hedgerow.errors import QueryError
-from hedgerow.query.sql.groupings import TWICE, bare_text, has_groupings
+from hedgerow.query.sql.groupings import SpelledKeys
 from hedgerow.query.sql.joining import grouped_names, names_result
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.strict import is_set
@@ -173,7 +173,7 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
     results = {item.alias.lower(): item.this for item in items if isinstance(item, exp.Alias)}
     grouped = grouped_names(outer) & set(names)
     below = {column.name.lower() for node in names.values() for column in node.find_all(exp.Column)} - set(names)
-    spelled = _SpelledKeys(outer)
+    spelled = SpelledKeys(outer)
     for column in list(_own(outer, exp.Column)):
         # GROUP BY names a result where the sub-query has no such column, whatever columns are below it.
         name, clause = column.name.lower(), column.find_ancestor(exp.Group, exp.AggFunc, exp.Select)
@@ -195,27 +195,6 @@ def substitute(outer: exp.Select, names: Mapping[str, exp.Expression]) -> None:
         else:
             listed = ", ".join(sorted(names)[:20])
             raise QueryError(f"the sub-query has no column '{column.name[:60]}'; it has {listed}")
-
-
-class _SpelledKeys:
-    """Refuses what ROLLUP, CUBE and GROUPING SETS name twice: they tell keys apart by names, which are replaced."""
-
-    def __init__(self, select: exp.Select) -> None:
-        self._group = select.args["group"] if has_groupings(select) else None
-        self._names: dict[str, str] = {}
-
-    def check_result(self, meant: exp.Expression) -> None:
-        """The name of a result stands for what is a key itself."""
-        nodes = [] if self._group is None else self._group.find_all(type(meant))
-        if any(bare_text(node) == bare_text(meant) for node in nodes):
-            raise QueryError(TWICE)
-
-    def check_column(self, column: exp.Column, meant: exp.Expression) -> None:
-        """Two columns of a sub-query stand for one column of the release."""
-        is_key = self._group is not None and column.find_ancestor(exp.Group, exp.Select) is self._group
-        name = column.name.lower()
-        if is_key and self._names.setdefault(bare_text(meant), name) != name:
-            raise QueryError(TWICE)
 
 
 def _bracket(node: exp.Expression, *, is_key: bool) -> exp.Expression:
