@@ -147,6 +147,17 @@ def test_what_databases_read_in_several_ways_is_refused(text, reason):
         connect(release).sql(text)
 
 
+def test_keys_of_joined_tables_have_one_name():
+    """CUBE tells keys apart by names, and both of these are one column."""
+    _, release = make("permuted")
+    region = pa.table({"town": ["Bern"], "population": [7]})
+    with pytest.raises(QueryError, match="in two ways"):
+        connect(release).sql(
+            "SELECT count(*) FROM release JOIN region USING (town) GROUP BY CUBE (region.population, population)",
+            tables={"region": region},
+        )
+
+
 def test_names_of_results_that_no_column_has_are_used_freely():
     """HAVING, ORDER BY and GROUP BY by the name of a result."""
     _, release = make("permuted")
