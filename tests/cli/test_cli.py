@@ -508,3 +508,42 @@ def test_publish_warns_of_a_column_that_determines_the_sensitive_one(tmp_path, r
     assert code == 0, errors
     (found,) = json.loads(output)["determining"]
     assert found == {"column": "code", "sensitive": "diagnosis", "values": 4, "rows": 64}
+
+
+@pytest.fixture
+def patients(tmp_path):
+    """A hospital's table, small and without gaps."""
+    file = tmp_path / "patients.csv"
+    diagnoses = ("flu", "asthma", "angina", "copd", "migraine")
+    lines = [f"{20 + i % 50},{'MF'[i % 2]},{diagnoses[i % 5]},{100 + i}" for i in range(60)]
+    file.write_text("\n".join(["age,sex,diagnosis,cost", *lines]) + "\n")
+    return file
+
+
+def test_a_flag_that_lists_columns_can_be_repeated(patients, tmp_path, run):
+    """A column that is named first is not forgotten: --others plain would publish a sensitive one unchanged."""
+    roles = ("--quasi", "age", "--quasi", "sex", "--sensitive", "diagnosis", "--sensitive", "cost", "--others", "plain")
+    code, _, errors = run("publish", patients, *roles, "--method", "anatomy", "--l", 3, "--out", tmp_path / "o")
+    assert code == 0, errors
+    columns = json.loads((tmp_path / "o" / "manifest.json").read_bytes())["columns"]
+    assert (columns["quasi"], columns["sensitive"], columns["plain"]) == (["age", "sex"], ["diagnosis", "cost"], [])
+
+
+def test_a_list_of_a_method_can_be_repeated(patients, tmp_path, run):
+    """Walk replaces every column that --columns names, not the last alone."""
+    roles = ("--quasi", "age", "--sensitive", "cost", "--others", "identifier")
+    words = ("--method", "walk", "--columns", "age", "--columns", "cost", "--out", tmp_path / "o")
+    code, _, errors = run("publish", patients, *roles, *words)
+    assert code == 0, errors
+    assert json.loads((tmp_path / "o" / "manifest.json").read_bytes())["guarantee"]["columns"] == ["age", "cost"]
+
+
+def test_two_policies_of_one_column_are_refused(patients, tmp_path, run):
+    """The last of two is not taken in silence."""
+    roles = ("--quasi", "age,sex", "--sensitive", "diagnosis,cost")
+    policies = ("--missing", "cost=value", "--missing", "cost=suppress")
+    code, _, errors = run(
+        "publish", patients, *roles, *policies, "--method", "anatomy", "--l", 3, "--out", tmp_path / "o"
+    )
+    assert code == 2
+    assert "--missing names 'cost' twice" in errors

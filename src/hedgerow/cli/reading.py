@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
 from hedgerow.errors import ParameterError
-from hedgerow.methods.registry import HELP, SWITCHES, help_text, parameters_of
+from hedgerow.methods.registry import HELP, LISTS, SWITCHES, help_text, parameters_of
 from hedgerow.recipe import Recipe, Roles
 from hedgerow.schema.schema import Role
+
+
+def _join(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str:
+    """What a repeated flag lists, as one text."""
+    return ",".join(given)
+
+
+def _list_flag(name: str, metavar: str, help: str) -> Callable[[Any], Any]:
+    """A flag that lists columns or texts: with commas, or given again; what is given again is added."""
+    return click.option(name, metavar=metavar, multiple=True, callback=_join, help=help)
+
 
 _FLAGS = (
     click.option("--header/--no-header", "header", default=None, help="whether the first line names the columns"),
@@ -20,8 +31,8 @@ _FLAGS = (
     click.option("--encoding", metavar="NAME", help="character encoding, such as utf-8 or cp1252"),
     click.option("--quote", metavar="CHAR", help="quote character: \", ' or none"),
     click.option("--sheet", metavar="NAME", help="a workbook's sheet, by name or number"),
-    click.option("--missing-codes", metavar="A,...", help="additional cell texts that mean a missing value"),
-    click.option("--types", metavar="A=text,...", help="types of columns: text, whole, number, date, time, truth"),
+    _list_flag("--missing-codes", "A,...", "additional cell texts that mean a missing value"),
+    _list_flag("--types", "A=text,...", "types of columns: text, whole, number, date, time, truth"),
     click.option("--labels", is_flag=True, help="read value labels instead of codes (SPSS, Stata, SAS)"),
 )
 _NAMES = (
@@ -31,40 +42,18 @@ _NAMES = (
 
 
 _ROLE_FLAGS = (
-    click.option("--quasi", metavar="A,B,...", default="", help="columns that identify a person when combined"),
-    click.option("--sensitive", metavar="A,...", default="", help="columns whose value for a person must stay hidden"),
-    click.option(
-        "--identifier", metavar="A,...", default="", help="columns that identify by themselves; they are not published"
-    ),
-    click.option(
-        "--plain",
-        metavar="A,...",
-        default="",
-        help="columns to publish unchanged, neither known to outsiders nor sensitive",
-    ),
-    click.option(
-        "--weight",
-        metavar="A",
-        default="",
-        help="column of survey weights: published unchanged, used in measures of risk",
-    ),
-    click.option(
-        "--cluster", metavar="A", default="", help="column that says which rows belong to one household or person"
-    ),
+    _list_flag("--quasi", "A,B,...", "columns that identify a person when combined"),
+    _list_flag("--sensitive", "A,...", "columns whose value for a person must stay hidden"),
+    _list_flag("--identifier", "A,...", "columns that identify by themselves; they are not published"),
+    _list_flag("--plain", "A,...", "columns to publish unchanged, neither known to outsiders nor sensitive"),
+    _list_flag("--weight", "A", "column of survey weights: published unchanged, used in measures of risk"),
+    _list_flag("--cluster", "A", "column that says which rows belong to one household or person"),
     click.option(
         "--others", type=click.Choice(["identifier", "quasi", "plain"]), help="role of every column that is not named"
     ),
-    click.option(
-        "--missing",
-        metavar="A=suppress,...",
-        default="",
-        help="what to do with missing values of a column: value, suppress or refuse",
-    ),
-    click.option(
-        "--texts",
-        metavar="A=folded,...",
-        default="",
-        help="how texts of a column are unified: trimmed, folded (case ignored too) or exact",
+    _list_flag("--missing", "A=suppress,...", "what to do with missing values of a column: value, suppress or refuse"),
+    _list_flag(
+        "--texts", "A=folded,...", "how texts of a column are unified: trimmed, folded (case ignored too) or exact"
     ),
     click.option(
         "--hierarchy",
@@ -99,9 +88,23 @@ def _with_parameters(command: Any, helps: dict[str, str]) -> Any:
                 f"--{name.replace('_', '-')}", name, metavar="[true|false]", is_flag=False, flag_value="true", help=text
             )
             command = switch(command)
+        elif name in LISTS:
+            command = _list_parameter(name, text)(command)
         elif name != "knowledge":
             command = click.option(f"--{name.replace('_', '-')}", name, metavar="VALUE", help=text)(command)
     return command
+
+
+def _list_parameter(name: str, text: str) -> Callable[[Any], Any]:
+    """A parameter that is a list; what is given again is added, and without any it keeps its default."""
+    return click.option(
+        f"--{name.replace('_', '-')}",
+        name,
+        metavar="VALUE",
+        multiple=True,
+        callback=lambda _, __, given: LISTS[name].join(given) if given else None,
+        help=text,
+    )
 
 
 def recipe_of(source: str, flags: dict[str, Any], *, method: str, out: str) -> Recipe:
@@ -113,9 +116,9 @@ def recipe_of(source: str, flags: dict[str, Any], *, method: str, out: str) -> R
         roles=Roles(**{str(role): split(flags[role]) for role in Role}),
         method={"name": method} | {name: value for name in HELP if (value := flags.get(name)) is not None},
         others=flags["others"],
-        missing=dict(pair(text, "--missing income=suppress") for text in split(flags["missing"])),
-        texts=dict(pair(text, "--texts diagnosis=folded") for text in split(flags["texts"])),
-        hierarchies=dict(pair(text, "--hierarchy age=age.csv") for text in flags["hierarchy"]),
+        missing=_by_column(split(flags["missing"]), "--missing income=suppress"),
+        texts=_by_column(split(flags["texts"]), "--texts diagnosis=folded"),
+        hierarchies=_by_column(flags["hierarchy"], "--hierarchy age=age.csv"),
         reading=reading,
     )
 
@@ -134,7 +137,7 @@ def pop_reading(flags: dict[str, Any]) -> dict[str, Any]:
     if "missing_codes" in given:
         given["missing_codes"] = split(given["missing_codes"])
     if "types" in given:
-        given["types"] = dict(pair(text, "--types zip=text") for text in split(given["types"]))
+        given["types"] = _by_column(split(given["types"]), "--types zip=text")
     return given
 
 
@@ -148,6 +151,16 @@ def read_named(path: str | None, reading: dict[str, Any]) -> Any:
 def split(text: str | None) -> list[str]:
     """Names parted by commas."""
     return [part.strip() for part in (text or "").split(",") if part.strip()]
+
+
+def _by_column(texts: Iterable[str], example: str) -> dict[str, str]:
+    """What each column gets; one that is named twice is refused."""
+    found: dict[str, str] = {}
+    for column, value in (pair(text, example) for text in texts):
+        if column in found:
+            raise ParameterError(f"{example.split()[0]} names '{column}' twice; once is enough.")
+        found[column] = value
+    return found
 
 
 def pair(text: str, example: str) -> tuple[str, str]:

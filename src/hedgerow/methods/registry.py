@@ -105,6 +105,8 @@ HELP: dict[str, str | dict[str, str]] = {
 
 SWITCHES = ("blind", "enhanced", "relative", "relaxed", "together", "whole")
 """Parameters that are true or false."""
+LISTS = {"columns": ",", "keep": "; ", "protect": ","}
+"""Parameters that are lists, each with what parts its entries in one text."""
 
 
 @dataclass(frozen=True)
