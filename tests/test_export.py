@@ -201,3 +201,11 @@ def test_texts_that_would_be_cut_off_are_refused(tmp_path, text, kinds):
                 with pytest.raises(hr.InputError, match="'note' has texts that would be cut off"):
                     export_files(release, tmp_path / f"{kind}.xlsx", kind)
                 assert not (tmp_path / f"{kind}.xlsx").exists()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("csv", "out.csv"), ("stata", "out.dta"), ("spss", "out.SAV")])
+def test_a_folder_of_files_is_not_named_like_one_of_them(hours, tmp_path, kind, name):
+    """Whoever names a file expects a file; a folder called out.dta would not open."""
+    with pytest.raises(ParameterError, match="a folder with a file for each table"):
+        export_files(hours, tmp_path / name, kind)
+    assert list(tmp_path.iterdir()) == []

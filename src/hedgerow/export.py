@@ -70,6 +70,10 @@ def export_files(release: Release | GroupedGraph, target: str | Path, kind: str)
     place = named_folder(target)
     if kind == "excel" and place.suffix.lower() not in ("", ".xlsx"):
         raise ParameterError(f"A workbook's name must end in .xlsx; got '{place.name}'.")
+    if place.suffix.lower() == _ENDINGS.get(kind):
+        raise ParameterError(
+            f"'{place.name}' would be a folder with a file for each table: name a folder, such as '{place.stem}'."
+        )
     if os.path.lexists(place):
         raise BundleError(f"'{place.name}' exists already; choose another name.")
     contents = _contents(release, by_parts=kind in _BY_PARTS)
@@ -392,5 +396,7 @@ KINDS: Mapping[str, Callable[[ExportContents, Path], list[Path]]] = {
 }
 """How a release is written, by the name of the program."""
 
+_ENDINGS = {"csv": ".csv", "stata": ".dta", "spss": ".sav"}
+"""Of files in a folder: a folder is not named like one of them."""
 _ONE_FILE = ("sqlite", "excel")
 _BY_PARTS = ("csv", "sqlite")

@@ -286,3 +286,11 @@ def test_a_report_is_printed_as_a_table():
     assert header.split()[:2] == ["adversary", "right"]
     assert lines[0].startswith("linking")
     assert any(line.startswith("not tried: composition") for line in lines)
+
+
+def test_what_lacks_for_every_column_is_said_once():
+    """Two sensitive columns need the same holdout: one line, not two."""
+    table = TABLE.append_column("pay", NUMBERS["pay"])
+    schema = hr.Schema(quasi=["a", "b"], sensitive=["job", "pay"])
+    report = run(hr.Mondrian(k=5).publish(table, schema), table, targets=5)
+    assert len(report.skipped) == len(set(report.skipped))

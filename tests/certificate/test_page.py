@@ -372,9 +372,12 @@ def test_what_is_no_certificate_is_refused(content, tmp_path):
     """Anything else is refused in a sentence."""
     file = tmp_path / "certificate.json"
     file.write_bytes(content)
-    with pytest.raises(hr.BundleError, match=r"certificate\.json is not a hedgerow certificate"):
+    with pytest.raises(hr.BundleError, match=r"'certificate\.json' is not a hedgerow certificate"):
         certificates.read(file)
-    with pytest.raises(hr.BundleError, match="cannot be read"):
+    (tmp_path / "mine.json").write_bytes(content)
+    with pytest.raises(hr.BundleError, match=r"^'mine\.json' is not a hedgerow certificate"):
+        certificates.read(tmp_path / "mine.json")
+    with pytest.raises(hr.BundleError, match="cannot be read: no such file or directory"):
         certificates.read(tmp_path / "none.json")
 
 

@@ -547,3 +547,43 @@ def test_two_policies_of_one_column_are_refused(patients, tmp_path, run):
     )
     assert code == 2
     assert "--missing names 'cost' twice" in errors
+
+
+@pytest.mark.parametrize("question", ["", "  ", ";", "/* nothing */"])
+def test_an_empty_question_is_called_empty(bundle, run, question):
+    """It is not `got 0` statements."""
+    code, _, errors = run("query", bundle, question)
+    assert code == 2
+    assert "the question is empty" in errors
+
+
+def test_an_unknown_dialect_is_refused_also_without_explain(bundle, run):
+    """An option is not accepted and ignored."""
+    code, _, errors = run("query", bundle, "SELECT count(*) FROM release", "--dialect", "mysql")
+    assert code == 2
+    assert "'mysql' is not one of 'duckdb', 'postgres'" in errors
+
+
+def test_publish_without_roles_says_where_they_come_from(people, tmp_path, run):
+    """The next step is an inspection of the table."""
+    code, _, errors = run("publish", people, "--method", "ke", "--k", 4, "--out", tmp_path / "o")
+    assert code == 2
+    assert "--quasi" in errors
+    assert "hedgerow inspect" in errors
+
+
+def test_a_recipe_that_is_no_text_is_called_that(tmp_path, run):
+    """The words of the decoder stay inside."""
+    (tmp_path / "r.toml").write_bytes(b"\xd1\x00\xff")
+    code, _, errors = run("publish", tmp_path / "r.toml")
+    assert code == 2
+    assert "'r.toml' is not a recipe: it is not text in UTF-8" in errors
+
+
+def test_two_tables_of_one_name_are_refused(bundle, run, tmp_path):
+    """The last of two is not taken in silence."""
+    (tmp_path / "regions.csv").write_text("a,b\n1,2\n")
+    tables = ("--table", f"region={tmp_path / 'regions.csv'}") * 2
+    code, _, errors = run("query", bundle, "SELECT count(*) FROM release", *tables)
+    assert code == 2
+    assert "--table names 'region' twice" in errors

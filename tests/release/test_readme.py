@@ -146,6 +146,6 @@ def test_columns_that_differ_in_case_alone_have_no_plain_sql(tmp_path):
         page = (tmp_path / str(len(names)) / "README.md").read_text()
         assert ("```sql" in page) is (len(names) == 1)
         assert "hedgerow query . " in page
-        files = {file.name for file in export_files(release, tmp_path / f"{len(names)}.csv", "csv")}
+        files = {file.name for file in export_files(release, tmp_path / f"csv{len(names)}", "csv")}
         assert ("question.sql" in files) is (len(names) == 1)
         hr.open(tmp_path / str(len(names))).verify()

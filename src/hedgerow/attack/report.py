@@ -162,7 +162,10 @@ def run(
         progress(adversary.name, number / len(adversaries()))
         for context in contexts if adversary.per_column else contexts[:1]:
             outcome = _try(adversary, context)
-            (findings if isinstance(outcome, Finding) else skipped).append(outcome)  # type: ignore[arg-type]
+            if isinstance(outcome, Finding):
+                findings.append(outcome)
+            elif outcome not in skipped:
+                skipped.append(outcome)
     counts = (whole.made.method, whole.form.name, whole.rows.published)
     return AttackReport(*counts, tuple(findings), tuple(skipped), note)
 

@@ -115,9 +115,9 @@ def read(file: str | os.PathLike[str]) -> Certificate:
     try:
         if place.stat().st_size > _LARGEST:
             raise BundleError(f"'{place.name}' is too large to be a certificate.")
-        return decode(place.read_bytes())
+        return decode(place.read_bytes(), name=place.name)
     except OSError as error:
-        raise BundleError(f"'{place.name}' cannot be read: {error.strerror}.") from None
+        raise BundleError(f"'{place.name}' cannot be read: {(error.strerror or '').lower()}.") from None
     except ValueError:
         raise BundleError("A certificate's name holds a character that no file name can hold.") from None
 

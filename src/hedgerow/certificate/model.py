@@ -206,20 +206,20 @@ def encode(certificate: Certificate) -> bytes:
     return msgspec.json.format(msgspec.json.encode(sealed), indent=2) + b"\n"
 
 
-def decode(text: bytes) -> Certificate:
+def decode(text: bytes, *, name: str = "certificate.json") -> Certificate:
     """Read a certificate; raise BundleError for anything but a whole, unedited one of this format."""
     try:
         certificate = msgspec.json.decode(text, type=Certificate)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         kind = "a field is missing or wrong" if isinstance(error, msgspec.ValidationError) else "not valid JSON"
-        raise BundleError(f"certificate.json is not a hedgerow certificate ({kind}); ask for it again.") from None
+        raise BundleError(f"'{name}' is not a hedgerow certificate ({kind}); ask for it again.") from None
     if certificate.format != FORMAT:
-        raise BundleError(f"certificate.json has a format that this version does not read; it reads {FORMAT!r}.")
+        raise BundleError(f"'{name}' has a format that this version does not read; it reads {FORMAT!r}.")
     if certificate.checksum != _checksum(certificate):
-        raise BundleError("certificate.json was edited or damaged: its checksum does not fit; ask for it again.")
+        raise BundleError(f"'{name}' was edited or damaged: its checksum does not fit; ask for it again.")
     if not certificate.is_labelled:
         raise BundleError(
-            "certificate.json has an internal part where it says to be publishable, or none where it says internal."
+            f"'{name}' has an internal part where it says to be publishable, or none where it says internal."
         )
     return certificate
 

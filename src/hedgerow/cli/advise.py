@@ -171,7 +171,11 @@ def _points(points: list[FrontierPoint], rows: int) -> Any:
 
     best = pareto_points(points)
     tried = [point for point in points if not point.refusal]
-    refused = f"; {len(points) - len(tried)} settings were refused" if len(points) > len(tried) else ""
+    refused = (
+        f"; {counted(len(points) - len(tried), 'setting was', 'settings were')} refused"
+        if len(points) > len(tried)
+        else ""
+    )
     has_ranges = any(point.least_range is not None for point in tried)
     columns = ["setting", "likeliest value", *["least range"] * has_ranges, "width", "loss", "knowing the algorithm"]
     return table(

@@ -14,7 +14,11 @@ from hedgerow.cli.output import is_json_printed, put_json, speaking
 @click.argument("question", required=False)
 @click.option("--explain", is_flag=True, help="Show the same question as plain SQL over the bundle's files.")
 @click.option(
-    "--dialect", default="duckdb", show_default=True, help="SQL dialect that --explain writes: duckdb or postgres."
+    "--dialect",
+    type=click.Choice(("duckdb", "postgres")),
+    default="duckdb",
+    show_default=True,
+    help="SQL dialect that --explain writes.",
 )
 @click.option(
     "--engine", default="arrays", show_default=True, help="Engine that answers: arrays, duckdb or postgresql://..."
@@ -106,6 +110,9 @@ def _tables(own: tuple[str, ...]) -> dict[str, Any]:
     pairs = [text.partition("=") for text in own]
     if not all(name and path for name, _, path in pairs):
         raise ParameterError("--table takes a name and a file: --table region=regions.csv")
+    names = [name for name, _, _ in pairs]
+    if again := next((name for name in names if names.count(name) > 1), None):
+        raise ParameterError(f"--table names '{again}' twice; each table needs a name of its own.")
     return {name: read_table(path).arrow for name, _, path in pairs}
 
 

@@ -41,7 +41,9 @@ def read_any(path: str | os.PathLike[str]) -> Recipe | GraphRecipe:
         recipe = decode_recipe(file.read_bytes())
     except OSError as error:
         raise InputError(f"'{file.name}' cannot be read: {(error.strerror or '').lower()}.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise ParameterError(f"'{file.name}' is not a recipe: it is not text in UTF-8.") from None
+    except msgspec.DecodeError as error:
         raise ParameterError(f"'{file.name}' is not a recipe: {error}.") from None
     except (ValueError, RecursionError):
         # Numbers of thousands of digits and brackets in brackets in brackets come out of the TOML reader as these.

@@ -259,7 +259,10 @@ def _names(role: str, given: object) -> tuple[str, ...]:
 
 def _require_one_role(pairs: Sequence[tuple[str, Role]]) -> None:
     if not pairs:
-        raise SchemaError("a schema must give at least one column a role; got none.")
+        raise SchemaError(
+            "a schema must give at least one column a role; got none. Name --quasi and --sensitive columns (in "
+            "Python and recipes: quasi, sensitive); `hedgerow inspect` suggests a role for each."
+        )
     first: dict[str, Role] = {}
     for name, role in pairs:
         if name in first and first[name] == role:

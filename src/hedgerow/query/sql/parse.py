@@ -490,7 +490,9 @@ def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
-    if len(statements) != 1:
+    if not statements:
+        raise QueryError(f"the question is empty; a question looks like: {_EXAMPLE}")
+    if len(statements) > 1:
         raise QueryError(f"ask one SELECT statement at a time; got {len(statements)}")
     if not isinstance(statements[0], kinds):
         raise refusal(statements[0], f"only a single SELECT can be asked, like: {_EXAMPLE}")
