@@ -142,7 +142,7 @@ def _unique_rows(release: Release) -> Iterator[Risk]:
     table = next(table for key, table in release.tables.items() if key in ("release", "quasi"))
     alone = float((np.bincount(class_codes(table.select(names).columns)) == 1).sum() / table.num_rows)
     yield exact_risk(
-        adversary="seeing who is there",
+        adversary="seeing unique rows",
         column=", ".join(names),
         knows="a person's quasi-identifiers",
         guesses="that the one row with them is the person's; this share of the rows is like no other",

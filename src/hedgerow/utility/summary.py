@@ -162,7 +162,7 @@ def _population(
     if isinstance(population, Table):
         return _from_table(release, table, population, classes), f"a table of {counted(population.num_rows, 'row')}"
     if not schema.weight or release.form.columns_apart or release.form.is_altered:
-        return {}, "none: the journalist's risk is the prosecutor's"
+        return {}, "none, so the journalist's risk is the prosecutor's"
     name, published = schema.weight[0], _of_people(release)
     assert published is not None
     sums = {
