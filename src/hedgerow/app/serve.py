@@ -63,8 +63,8 @@ def application(workspace: Workspace, jobs: Jobs) -> Starlette:
     """All pages over a workspace, without a guard."""
     site = Site(workspace, jobs)
     owner = OwnerPages(site)
-    rooms = (owner, PublishPages(site, owner), ReleasePages(site), GraphPages(site))
-    return site.application([route for room in rooms for route in room.routes()])
+    sections = (owner, PublishPages(site, owner), ReleasePages(site), GraphPages(site))
+    return site.application([route for section in sections for route in section.routes()])
 
 
 def serve(workspace: Workspace, *, port: int = 0, browse: bool = True, say: Callable[[str], None] = print) -> None:
