@@ -111,7 +111,7 @@ class Source(ABC):
 
     def take_part(self, whole: WholeRelease) -> None:
         """Take units, places and what is doubtful from the release of which this is a part."""
-        self.view.grids, self.view.domains = whole.grids, whole.domains
+        self.view = self.view.within(whole.grids, whole.domains)
 
     def doubtful(self) -> frozenset[str]:
         """Columns that are not published as the release says: none, unless a form tells more."""

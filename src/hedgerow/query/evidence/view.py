@@ -8,6 +8,7 @@ bytes; what was forgotten is computed again.
 
 from __future__ import annotations
 
+import copy
 import functools
 import importlib
 import re
@@ -85,7 +86,7 @@ class Recent:
     """Results by key; those that were asked for longest ago are forgotten first."""
 
     def __init__(self, budget: int) -> None:
-        self._budget = budget
+        self.budget = budget
         self._kept: OrderedDict[str, Any] = OrderedDict()
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
@@ -110,7 +111,7 @@ class Recent:
         total = 0
         for key in reversed(list(self._kept)):
             total += bytes_of(self._kept[key], seen)
-            if total > self._budget and key != next(reversed(self._kept)):
+            if total > self.budget and key != next(reversed(self._kept)):
                 del self._kept[key]
 
 
@@ -408,6 +409,16 @@ class View:
     def num_rows(self) -> int:
         """The number of published rows."""
         return len(self.groups)
+
+    def within(self, grids: Mapping[str, DecimalGrid], domains: Mapping[str, pa.Array]) -> View:
+        """The same rows as a part of a release with these units and distinct values.
+
+        It remembers nothing of this view: numbers are counted in units, and those of another question differ.
+        """
+        part = copy.copy(self)
+        part.grids, part.domains, part.derived = grids, domains, dict(self.derived)
+        part.memory, part._last = Recent(self.memory.budget), None
+        return part
 
     def remember(self, key: str, make: Callable[[], Any]) -> Any:
         """Return what `make` gave when last asked; it may have been forgotten, and is made again."""
