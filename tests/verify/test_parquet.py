@@ -132,9 +132,22 @@ def test_depth():
     read_struct(nested(8, LIST), 0)
     with pytest.raises(ValueError, match="nested too deep"):
         read_struct(nested(9, LIST), 0)
-    lists = b"\x19" * 100 + b"\0"
-    with pytest.raises(ValueError, match=r"longer than the file|too early|does not use"):
-        read_struct(lists, 0)
+    read_struct(b"\x19" * 17 + b"\x0c\0", 0)
+    for lists in (18, 100, 50_000):  # the last once ended in a RecursionError
+        with pytest.raises(ValueError, match="nested too deep"):
+            read_struct(b"\x19" * lists + b"\x0c\0", 0)
+
+
+def test_the_number_of_values(monkeypatch):
+    """Five million structures in fifteen megabytes took more than a gigabyte."""
+    size, entry = 5_000_000, b"\x15\0\0"
+    with pytest.raises(ValueError, match="too many values"):
+        read_struct(b"\x19\xfc\xc0\x96\xb1\x02" + entry * size + b"\0", 0)
+    monkeypatch.setattr(parquet, "_MOST_VALUES", 7)
+    three = encode([(1, LIST, (STRUCT, [[(1, I32, 0)]] * 3))])
+    assert read_struct(three, 0)[0] == {1: [{1: 0}] * 3}
+    with pytest.raises(ValueError, match="too many values"):
+        read_struct(three[:-1] + b"\x11\0", 0)
 
 
 @pytest.mark.parametrize(

@@ -32,17 +32,20 @@ __all__ = ["Struct", "read_parquet", "read_struct"]
 Struct = dict[int, Any]
 
 _DEEPEST = 16
+_MOST_VALUES = 4_000_000
+"""Fields and entries of lists in one structure, of which three bytes can take 240 in memory."""
 
 
 def read_struct(content: bytes, place: int) -> tuple[Struct, int]:
     """Read the structure that begins at `place`; return it and where it ends."""
     try:
-        return _struct(content, place, 0)
+        return _struct(content, place, 0, [_MOST_VALUES])
     except IndexError:
         raise ValueError("a structure ends too early") from None
 
 
-def _struct(content: bytes, place: int, depth: int) -> tuple[Struct, int]:
+def _struct(content: bytes, place: int, depth: int, left: list[int]) -> tuple[Struct, int]:
+    """A structure; its fields and the entries of its lists are taken from the number that is `left`."""
     if depth > _DEEPEST:
         raise ValueError("a structure is nested too deep")
     found: Struct = {}
@@ -56,25 +59,32 @@ def _struct(content: bytes, place: int, depth: int) -> tuple[Struct, int]:
             number, place = _whole(content, place)
         if number in found:
             raise ValueError("a field comes twice")
+        _take(left, 1)
         if kind <= 2:  # a truth value is told by its field's kind
             found[number] = kind == 1
         elif 4 <= kind <= 6 and (byte := content[place]) < 128:  # most of what there is: a number of one byte
             found[number], place = (byte >> 1) ^ -(byte & 1), place + 1
         else:
-            found[number], place = _value(content, place, kind, depth)
+            found[number], place = _value(content, place, kind, depth, left)
     return found, place + 1
 
 
-def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+def _take(left: list[int], number: int) -> None:
+    left[0] -= number
+    if left[0] < 0:
+        raise ValueError("a structure has too many values")
+
+
+def _value(content: bytes, place: int, kind: int, depth: int, left: list[int]) -> tuple[Any, int]:
     if kind in (4, 5, 6):
         return _whole(content, place)
     if kind == 12:
-        return _struct(content, place, depth + 1)
+        return _struct(content, place, depth + 1, left)
     if kind == 8:
         size, place = _varint(content, place)
         return _bytes(content, place, size)
     if kind == 9:
-        return _list(content, place, depth)
+        return _list(content, place, depth, left)
     if kind == 3:
         return content[place], place + 1
     if kind == 7:
@@ -82,16 +92,22 @@ def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]
     raise ValueError("a kind that Parquet does not use")
 
 
-def _list(content: bytes, place: int, depth: int) -> tuple[list[Any], int]:
+def _list(content: bytes, place: int, depth: int, left: list[int]) -> tuple[list[Any], int]:
+    if depth > _DEEPEST:
+        raise ValueError("lists are nested too deep")
     size, kind = content[place] >> 4, content[place] & 15
     place += 1
     if size == 15:
         size, place = _varint(content, place)
     if size > len(content) - place:
         raise ValueError("a list is longer than the file")
+    _take(left, size)
     found = []
     for _ in range(size):
-        value, place = (content[place] == 1, place + 1) if kind in (1, 2) else _value(content, place, kind, depth + 1)
+        if kind in (1, 2):
+            value, place = content[place] == 1, place + 1
+        else:
+            value, place = _value(content, place, kind, depth + 1, left)
         found.append(value)
     return found, place
 
