@@ -15,6 +15,7 @@ import pytest
 import hedgerow as hr
 from hedgerow.release import folder as folders
 from hedgerow.verify import holding, parquet
+from hedgerow.verify.manifest import decode
 
 
 @pytest.fixture
@@ -93,6 +94,14 @@ def test_an_edited_manifest_is_refused(bundle, edit):
     (bundle / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(hr.BundleError, match=r"manifest\.json"):
         hr.open(bundle)
+
+
+@pytest.mark.parametrize(("opens", "inside", "ends"), [("[", "", "]"), ('{"a":', "1", "}")])
+def test_a_manifest_that_is_nested_deep_is_refused(opens, inside, ends):
+    """At whatever depth: one could be read, and ended in a RecursionError when its checksum was made."""
+    for depth in range(600, 1_010):
+        with pytest.raises(hr.BundleError, match="not a hedgerow manifest"):
+            decode(f'{{"format": {opens * depth}{inside}{ends * depth}}}'.encode())
 
 
 def test_a_strange_file_is_refused(bundle):

@@ -264,7 +264,10 @@ def _fields(text: bytes, *formats: str, others: Mapping[str, str]) -> _Fields:
                 raise BundleError(sentence)
         known = " and ".join(map(repr, formats))
         raise BundleError(f"{MANIFEST} has a format that this version does not read; it reads {known}.")
-    return _Fields(found)
+    try:
+        return _Fields(found)
+    except RecursionError:  # what is nested nearly too deep to be read is too deep to be written
+        raise _wrong("not valid JSON") from None
 
 
 def _common(fields: _Fields) -> dict[str, Any]:
