@@ -147,3 +147,21 @@ def test_a_column_may_be_called_what_was_said_before(tmp_path, name):
     schema = hr.Schema(quasi=["age"], sensitive=name, texts={name: "exact"})
     hr.Anatomy(l=2).publish(table, schema).save(tmp_path / "out")
     verify_bundle(tmp_path / "out")
+
+
+@pytest.mark.parametrize(("leaf", "texts"), [("flu ", {}), ("flu\u200b", {}), ("Flu", {"ill": "folded"}), ("Flu", {})])
+def test_a_space_is_no_possible_value(tmp_path, leaf, texts):
+    """A target of three values, of which people read two as one: everybody's value would be known to them."""
+    tree = Hierarchy.from_nested(["flu", "fly", "gout"]).with_target([1, 1, 1])
+    table = pa.table({"age": range(6), "ill": ["flu", "fly", "gout"] * 2})
+    schema = hr.Schema(quasi=["age"], sensitive="ill", texts=texts)
+    hr.TargetDistribution(tree).publish(table, schema).save(tmp_path / "in")
+    forgery = Forgery.of(tmp_path / "in")
+    target, published = forgery.tables["target"], forgery.tables["release"]
+    root = target.num_rows - 1
+    for end in ("low", "high"):
+        forgery.edit("target", end, ["flu", leaf, *target[end].to_pylist()[2:]])
+        forgery.edit("release", f"ill_{end}", [target[end][root].as_py()] * published.num_rows)
+    forgery.edit("release", "ill_node", [root] * published.num_rows)
+    is_another = leaf == "Flu" and not texts
+    assert ("not in the form of its policy" in refusal(forgery, tmp_path)) != is_another

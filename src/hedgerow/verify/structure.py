@@ -10,7 +10,7 @@ Nothing that a stranger wrote goes on to a check or to a database before this.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -202,15 +202,21 @@ def _check_texts(release: PublishedRelease) -> None:
         (name,) = release.columns.sensitive
         ends = subdomain_columns(release.columns, release.group_column)[:2]
         policies |= dict.fromkeys(ends, policies.pop(name))
+        # A target says which values are possible, so that `flu ` beside `flu` would be a choice where there is none.
+        _require_form(name, policies[ends[0]], [release.tables["target"].column(end) for end in ("low", "high")])
     if layout_of(release).has_boxes:  # labels of boxes are no values of the column
         policies = {name: policies[name] for name in policies.keys() - set(release.columns.quasi)}
     for name, policy in policies.items():
-        for table in tables_with(release.tables, name):
-            if table.schema.field(name).type == _TEXT and not is_in_form(table.column(name), policy):
-                raise BrokenPromise(
-                    f"'{name}' holds texts that are not in the form of its policy '{policy}': with spaces "
-                    "around them, signs that nobody sees, in other case, or not in Unicode's form NFC."
-                )
+        _require_form(name, policy, [table.column(name) for table in tables_with(release.tables, name)])
+
+
+def _require_form(name: str, policy: str, columns: Iterable[pa.ChunkedArray]) -> None:
+    for column in columns:
+        if column.type == _TEXT and not is_in_form(column, policy):
+            raise BrokenPromise(
+                f"'{name}' holds texts that are not in the form of its policy '{policy}': with spaces "
+                "around them, signs that nobody sees, in other case, or not in Unicode's form NFC."
+            )
 
 
 def _check_counts(release: PublishedRelease) -> None:
