@@ -69,6 +69,7 @@ def test_entities_without_edges_are_nodes() -> None:
     ("left", "edges", "words"),
     [
         ({"v": [1, 1]}, {"v": [1], "w": [5]}, "unique in every row"),
+        ({"v": ["a", "a\u200b"]}, {"v": ["a"], "w": [5]}, "unique in every row"),
         ({"v": [1, None]}, {"v": [1], "w": [5]}, "missing"),
         ({"v": [1]}, {"v": [9], "w": [5]}, "1 edge names an entity"),
         ({"v": [1]}, {"v": ["1"], "w": [5]}, "but the key"),

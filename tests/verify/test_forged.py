@@ -583,7 +583,7 @@ def test_a_protected_value_that_nobody_has_in_parts(tmp_path):
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-@pytest.mark.parametrize("keys", ["equal", "two", "missing", "none"])
+@pytest.mark.parametrize("keys", ["equal", "two", "missing", "none", "space", "unseen"])
 def test_entities_are_told_apart(grouped, tmp_path, side, keys):
     """Who is listed twice hides among fewer than k, and a side of nobody ended in an error of numpy's."""
     name, rows = grouped.manifest["keys"][side == "right"], grouped.tables[side].num_rows
@@ -592,6 +592,12 @@ def test_entities_are_told_apart(grouped, tmp_path, side, keys):
         for table in (side, f"{side}_nodes", "edges"):
             grouped.tables[table] = grouped.tables[table].slice(0, 0)
         grouped.manifest["counts"] |= {side: 0, f"{side}_groups": 0, "edges": 0}
+    elif keys in ("space", "unseen"):  # people read one name, again and again
+        sign = {"space": " ", "unseen": "\u200b"}[keys]
+        texts = pa.array([f"x{sign * n}" for n in range(rows)])
+        grouped.tables[side] = grouped.tables[side].set_column(
+            grouped.tables[side].column_names.index(name), name, texts
+        )
     else:
         new = {"equal": values[:1] * rows, "two": values[:1] + values[:1] + values[2:], "missing": [None, *values[1:]]}
         grouped.edit(side, name, new[keys])

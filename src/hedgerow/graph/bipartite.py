@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.errors import InputError, ParameterError, SchemaError, counted
 from hedgerow.graph.adjacency import Adjacency, adjacency
+from hedgerow.verify.names import in_form
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +244,8 @@ def _key(table: pa.Table, key: str | None, side: str) -> str:
     column = table.column(name)
     if column.null_count:
         raise InputError(f"The key '{name}' of the {side} table has {counted(column.null_count, 'missing value')}.")
-    if (distinct := len(column.unique())) != len(column):
+    as_read = in_form(column) if pa.types.is_string(column.type) else column
+    if (distinct := len(as_read.unique())) != len(column):
         raise InputError(
             f"The key '{name}' of the {side} table must be unique in every row; {len(column) - distinct:,} repeat one."
         )

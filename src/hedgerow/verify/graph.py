@@ -27,6 +27,7 @@ from hedgerow.verify.graph_words import FOLLOWING, graph_words
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.made import check_graph_made
 from hedgerow.verify.manifest import GraphManifest, decode_graph
+from hedgerow.verify.names import in_form
 from hedgerow.verify.structure import check_table
 from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
 from hedgerow.verify.words import check_pages
@@ -245,6 +246,8 @@ def check_graph_structure(release: PublishedGraph) -> str:
 def _check_keys(columns: list[pa.ChunkedArray]) -> None:
     """Who is listed twice hides among fewer others than there are rows."""
     keys = pa.chunked_array([chunk for column in columns for chunk in column.chunks], columns[0].type)
+    if pa.types.is_string(keys.type):  # as people read them: a space makes nobody another
+        keys = pa.chunked_array([in_form(keys)])
     if keys.null_count or len(keys.unique()) < len(keys) or not len(columns[0]):
         raise BrokenPromise("A side has no entities, or some without a key or with that of another.")
 
