@@ -307,6 +307,9 @@ def test_the_promise_is_not_hidden(diverse, tmp_path, hidden):
         "![all][1]",
         "\\`<b>\\`",
         "```sql\nSELECT 1\n```  \n<b>\n```",
+        "`code that goes on\n`<img src=http://example.org/seen.png>`",
+        "```code``<b>`",
+        "\n~~~\n```sql\n~~~\n<b>\n```",
         "\x1b[2J",
         "\u202enothing",
     ],
@@ -338,6 +341,7 @@ def test_a_page_fetches_and_covers_nothing(diverse, tmp_path, more):
         "Salary\r\n(EUR)",
         "Salary\xa0(EUR)",
         "a*b_c|d",
+        "**What is promised.**",
     ],
 )
 @pytest.mark.parametrize("method", [hr.Anatomy(l=2), hr.KEAnonymity(k=2, e=1), hr.Noise(scale="0.1")])
