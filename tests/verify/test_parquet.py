@@ -202,10 +202,11 @@ class File:
         inside = 5 if kind == 0 else 7
         fields = header or [(1, I32, kind), (2, I32, unpacked), (3, I32, packed), (inside, STRUCT, [(1, I32, values)])]
         self.body += encode(fields) + b"x" * max(packed, 0)
+        self.unpacked += len(encode(fields)) + unpacked
 
     def chunk(self, kind, name, rows, *, dictionary=None, pages=None):
         """A column of a part, with the pages behind what was written."""
-        start = len(self.body)
+        start, self.unpacked = len(self.body), 0
         if dictionary is not None:
             self.page(2, dictionary)
         data = len(self.body)
@@ -213,7 +214,16 @@ class File:
             self.page(
                 page.get("kind", 0), page["values"], **{k: v for k, v in page.items() if k not in ("kind", "values")}
             )
-        about = {1: kind, 2: [0], 3: [name], 4: 1, 5: rows, 6: 16, 7: len(self.body) - start, 9: data}
+        about = {
+            1: kind,
+            2: [0, 2, 3, 8],
+            3: [name],
+            4: 1,
+            5: rows,
+            6: self.unpacked,
+            7: len(self.body) - start,
+            9: data,
+        }
         return {2: 0, 3: about | ({11: start} if dictionary is not None else {})}
 
     def content(self, size=None):
@@ -221,7 +231,7 @@ class File:
         groups = [
             [
                 (1, LIST, (STRUCT, [coded(chunk) for chunk in chunks])),
-                (2, I64, 0),
+                (2, I64, sum(chunk[3].get(6, 0) for chunk in chunks)),
                 (3, I64, rows),
                 *self.of_parts,
             ]
@@ -363,16 +373,29 @@ def test_what_it_does_write(edit):
     assert file.check() == [8, 8, 8] * 2
 
 
-@pytest.mark.parametrize("number", [4, 5, 6, 7, 8, 9, 10, 99])
-def test_what_is_said_of_a_part(number):
-    """Where it lies, how long it is, and its number; that it is sorted, and whatever comes later, is refused."""
+@pytest.mark.parametrize("number", [4, 8, 9, 10, 99])
+def test_what_is_not_said_of_a_part(number):
+    """That it is sorted, and whatever comes later."""
     file = File()
     file.of_parts.append((number, I64, 1))
-    if number in (5, 6, 7):
-        assert file.check() == [8, 8, 8] * 2
-    else:
-        with pytest.raises(ValueError, match="says that it is sorted"):
-            parquet._checked_footer(file.content())
+    with pytest.raises(ValueError, match="says that it is sorted"):
+        parquet._checked_footer(file.content())
+
+
+@pytest.mark.parametrize(
+    ("number", "true", "reason"), [(5, 4, "elsewhere"), (6, None, "elsewhere"), (7, 0, "one after the other")]
+)
+def test_what_is_said_of_a_part(number, true, reason):
+    """Where it lies, how long it is, and its number; workers that share a file read the parts that lie in theirs."""
+    file = with_pages([{"values": 2}])
+    true = about(file, 0, 0)[7] if true is None else true
+    for by in (0, 1, -1, 2**40):
+        file.of_parts = [(number, I64, true + by)]
+        if by == 0:
+            assert file.check() == [8]
+        else:
+            with pytest.raises(ValueError, match=reason):
+                file.check()
 
 
 @pytest.mark.parametrize("number", [2, 6, 7, 8, 10])
@@ -383,12 +406,50 @@ def test_what_may_be_said_of_a_column(number):
     assert file.check() == [8, 8, 8] * 2
 
 
-@pytest.mark.parametrize("number", [2, 6, 12, 13, 16])
+@pytest.mark.parametrize("number", [12, 16])
 def test_what_may_be_said_of_a_column_of_a_part(number):
-    """Codings, sizes and statistics, which are compared with the values where they are decoded."""
+    """Statistics, which are compared with the values where they are decoded."""
     file = File()
     put(about(file), number, 1)
     assert file.check() == [8, 8, 8] * 2
+
+
+def test_codings_and_sizes_are_those_of_the_pages():
+    """Readers skip a part by its dictionary where no page seems to be of another coding."""
+    file = File()
+    for size in (-1, 1):
+        put(about(file), 6, about(file)[6] + size)
+        with pytest.raises(ValueError, match="another size than its pages"):
+            file.check()
+        put(about(file), 6, about(file)[6] - size)
+    put(about(file), 2, [3, 8])
+    with pytest.raises(ValueError, match="codings that it does not list"):
+        file.check()
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        lambda group: group.update({6: 2**40}),
+        lambda group: group.update({5: 2**40}),
+        lambda group: group.update({2: 0}),
+        lambda group: group[1][0][3].update({6: 1}),
+        lambda group: group[1][0][3].update({2: [3, 8]}),
+        lambda group: group[1][0][3].update({13: group[1][0][3][13][:1]}),
+        lambda group: group[1][0][3][13][0].update({3: 2}),
+    ],
+)
+def test_a_footer_of_arrows_with_one_lie(lie):
+    """By the first, readers that divide a file by the places of its parts find none of the rows in theirs."""
+    table = pa.table({"a": [*range(3_000)] * 2})
+    content = written(table, dictionary_pagesize_limit=5_000)
+    assert read_parquet("x", content, rows=6_000).equals(table)
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    footer = read_struct(content, start)[0]
+    parquet._checked_pages(content, footer)
+    lie(footer[4][0])
+    with pytest.raises(ValueError, match=r"size|elsewhere|list"):
+        parquet._checked_pages(content, footer)
 
 
 def with_pages(pages, *, rows=2, dictionary=None):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
@@ -288,12 +289,14 @@ def _checked_pages(content: bytes, footer: Struct) -> tuple[list[int], list[list
     """
     sizes, row = [], 0
     described: list[list[Described]] = [[] for _ in footer[2][1:]]
-    for group in footer[4]:
+    for number, group in enumerate(footer[4]):
         for chunk, found in zip(group[1], described, strict=True):
             about = chunk[3]
             found.append(Described(row, group[3], about.get(12, {})))
-            place = _first_page(about)
+            start = place = _first_page(about)
             end, values, is_first = place + about[7], 0, True
+            pages: Counter[tuple[int, int]] = Counter()
+            more = 0  # bytes that pages have beyond those in the file
             while place < end:
                 header, place = read_struct(content, place)
                 kind, unpacked, packed = header[1], header[2], header[3]
@@ -310,11 +313,34 @@ def _checked_pages(content: bytes, footer: Struct) -> tuple[list[int], list[list
                 else:  # which has as many entries as it has bytes at most, whatever it says
                     _require(inside[1] <= max(unpacked, 1), "a dictionary has more entries than bytes")
                     found.append(Described(row, 0, {}, entries=inside[1]))
-                place, is_first = place + packed, False
+                pages[kind, inside.get(2, 0)] += 1
+                place, is_first, more = place + packed, False, more + unpacked - packed
                 sizes.append(unpacked)
             _require(place == end and values == about[5], "pages do not fill their column")
+            _check_described(about, pages, end - start + more)
+        _check_sums(group, number)
         row += group[3]
     return sizes, described
+
+
+def _check_described(about: Struct, pages: Counter[tuple[int, int]], unpacked: int) -> None:
+    """A column has the size and the codings that its pages have: readers skip parts that seem to be dictionaries only.
+
+    Codings may be listed that no page has.
+    """
+    _require(about[6] == unpacked, "a column has another size than its pages")
+    _require({coding for _, coding in pages} <= set(about[2]), "a column has pages in codings that it does not list")
+    listed = Counter({(entry[1], entry[2]): entry[3] for entry in about.get(13, [])})
+    _require(13 not in about or listed == pages, "a column has other pages than it lists")
+
+
+def _check_sums(group: Struct, number: int) -> None:
+    """Sizes and places of a part are those of its columns: readers that share a file choose their parts by them."""
+    columns = [chunk[3] for chunk in group[1]]
+    packed, start = sum(about[7] for about in columns), _first_page(columns[0]) if columns else 0
+    _require(group[2] == sum(about[6] for about in columns), "a part has another size than its columns")
+    _require(group.get(6, packed) == packed and group.get(5, start) == start, "a part lies elsewhere than its columns")
+    _require(group.get(7, number) == number, "parts are not numbered one after the other")
 
 
 def _decode(name: str, content: bytes, texts: list[str], limit: int) -> pa.Table:
