@@ -50,7 +50,6 @@ from hedgerow.verify.properties import _count_broken as count_broken_properties
 from hedgerow.verify.target import (
     Counts,
     Trees,
-    _choices,
     _climb,
     _mark_needed,
     check_ratios,
@@ -375,7 +374,7 @@ def test_trees_by_climbing():
     assert (first.tolist(), last.tolist()) == ([0, 1, 2, 3, 0, 2, 0, 4, 4], [1, 2, 3, 4, 2, 4, 4, 5, 5])
     some, end = spans(TREES, WEIGHTS > 0)
     assert (some.tolist(), end.tolist()) == ([0, 1, 2, 3, 0, 2, 0, 4, 4], [1, 2, 3, 4, 2, 3, 3, 5, 5])
-    assert _choices(TREES).tolist() == [1, 1, 1, 1, 2, 1, 3, 1, 1]
+    assert TREES.choices.tolist() == [1, 1, 1, 1, 2, 1, 3, 1, 1]
     assert _mark_needed(TREES, Fraction(0)).tolist() == [True, True, True, False, True, True, False, True, False]
     assert _mark_needed(TREES, Fraction(1, 4)).tolist() == [False, True, True, False, True, True, False, True, False]
 

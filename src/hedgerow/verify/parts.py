@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,7 @@ class PartsBundle:
         tables = dict(zip(names, (found[file] for file in files), strict=True))
         tables = {name: self._renumber(name, table, part) for name, table in tables.items()}
         beside = tables.pop("help", None)
-        release = release_of(self.manifest, tables | self.shared_tables())
+        release = release_of(self.manifest, tables | self.shared_tables)
         rows = Rows(part.rows, part.rows)
         release = replace(release, rows=rows, groups=part.groups)
         try:
@@ -109,8 +110,9 @@ class PartsBundle:
         check_words(replace(release, rows=self.manifest.rows))
         return release, beside
 
+    @cached_property
     def shared_tables(self) -> dict[str, pa.Table]:
-        """The tables that all parts share."""
+        """The tables that all parts share, read once: a target of many values costs nothing again in each part."""
         names = [name for name in SHARED if f"{name}.parquet" in self.manifest.files]
         files = [f"{name}.parquet" for name in names]
         found = self.bundle.read(self.manifest.files, files, max_bytes=self.max_bytes) if files else {}
@@ -282,7 +284,7 @@ def concat_parts(parts: PartsBundle) -> PublishedRelease:
         )
     found: dict[str, list[pa.Table]] = {}
     first = 0
-    shared = parts.shared_tables()
+    shared = parts.shared_tables
     for number in range(len(parts)):
         release, _ = parts.read(number)
         for name, table in release.tables.items():

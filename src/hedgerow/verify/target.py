@@ -19,6 +19,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
+from weakref import ref
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +63,16 @@ class Trees:
     depths: Ints
     roots: Ints
 
+    @cached_property
+    def choices(self) -> Ints:
+        """How many values below each node the target gives a chance."""
+        below = self.parents >= 0
+        choices = _is_leaf(self.parents).astype(np.int64)
+        for node in np.flatnonzero(below).tolist():  # children come before parents
+            if self.weights[node] > 0:
+                choices[self.parents[node]] += choices[node]
+        return choices
+
 
 @dataclass(frozen=True, eq=False)
 class Counts:
@@ -71,9 +83,24 @@ class Counts:
     counts: Ints
 
 
+_latest: list[tuple[ref[pa.Table], Trees]] = []
+
+
 def trees_of(release: PublishedRelease) -> Trees:
-    """Read the trees; raise unless they are trees, values first in each, with usable weights."""
+    """Read the trees; raise unless they are trees, values first in each, with usable weights.
+
+    The same table again, which all parts of a bundle share, has the same trees.
+    """
     table = release.tables["target"]
+    for known, trees in _latest:
+        if known() is table:
+            return trees
+    trees = _read(table)
+    _latest[:] = [(ref(table, lambda _: _latest.clear()), trees)]
+    return trees
+
+
+def _read(table: pa.Table) -> Trees:
     if not table.num_rows:
         raise BrokenPromise("The table 'target' does not list trees with weights.")
     if any(table.column(name).null_count for name in table.column_names if name != "parent"):
@@ -207,7 +234,7 @@ def check_target(release: PublishedRelease) -> str:
     if is_end(release) and values - rows != int(parameters["fakes"]):
         raise BrokenPromise("The number of fake values is not the one that the release declares.")
     counts, trees = counts_of(release), trees_of(release)
-    if (_choices(trees)[trees.parents < 0] < 2).any():
+    if (trees.choices[trees.parents < 0] < 2).any():
         raise BrokenPromise("A tree of the table 'target' has one possible value, which hides nothing.")
     shift = Fraction(parameters["shift"])
     check_ratios(counts, trees, _tops(counts, trees, release.groups), shift)
@@ -298,7 +325,7 @@ def check_personal(release: PublishedRelease) -> str:
     counts, trees = counts_of(release), trees_of(release)
     tops = covering_nodes(counts, trees, release.groups)
     check_ratios(counts, trees, tops)
-    exact = total(release, "exact", int(counts.counts[_choices(trees)[tops[counts.groups]] <= 1].sum()))
+    exact = total(release, "exact", int(counts.counts[trees.choices[tops[counts.groups]] <= 1].sum()))
     rows, groups = total(release, "rows", rows), total(release, "groups", release.groups)
     if is_end(release) and exact != int(release.guarantee.parameters["exact"]):
         raise BrokenPromise("The number of people whose value is published exactly is not the one declared.")
@@ -323,17 +350,6 @@ def covering_nodes(counts: Counts, trees: Trees, groups: int) -> Ints:
             raise BrokenPromise("A group mixes subdomains of different targets.")
         tops[short] = trees.parents[tops[short]]
     return tops
-
-
-def _choices(trees: Trees) -> Ints:
-    """How many values below each node the target gives a chance."""
-    below = trees.parents >= 0
-    is_leaf = ~np.isin(np.arange(len(below)), trees.parents[below])
-    choices = is_leaf.astype(np.int64)
-    for node in np.flatnonzero(below).tolist():  # children come before parents
-        if trees.weights[node] > 0:
-            choices[trees.parents[node]] += choices[node]
-    return choices
 
 
 def spans(trees: Trees, among: NDArray[np.bool_] | None = None) -> tuple[Ints, Ints]:
