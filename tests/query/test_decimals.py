@@ -105,3 +105,32 @@ def test_between_two_decimals_both_readings_are_inside(release):
     assert answer.lower <= 1.8 < 1.85 <= answer.upper
     assert not answer.exact
     assert connect(release).ask("SELECT median(age * 0.1) AS x FROM release WHERE age = 18").exact
+
+
+KEYS = [
+    "fee > 0.2",
+    "fee = 0.3",
+    "fee IN (0.1, 0.25, 0.3)",
+    "fee BETWEEN 0.1 AND 2.05",
+    "fee + 0.1 = 0.3",
+    "fee * 3 = 0.9",
+    "fee % 0.7 = 0.1",
+    "age % 2 = 1",
+    "-age % 4 = -3",
+    "mod(age, 2) = 1 AND age > 2.5",
+    "age + 9007199254740992 = 9007199254740995",
+    "s > 2.5",
+]
+
+
+@pytest.mark.parametrize("condition", KEYS)
+def test_keys_keep_their_digits_in_having(release, condition):
+    """HAVING says of a key what WHERE says of its column, whether it is selected or not, by name or by alias."""
+    key = next(name for name in ("fee", "age", "s") if name in condition)
+    kept = f"SELECT {key}, count(*) AS x FROM release WHERE {condition} GROUP BY {key} ORDER BY {key}"
+    wanted = connect(release).sql(kept).to_arrow()
+    assert wanted.num_rows
+    having = f"count(*) AS x FROM release GROUP BY {key} HAVING {condition} ORDER BY {key}"
+    for session in (connect(release), connect(release, "duckdb")):
+        assert session.sql(f"SELECT {key}, {having}").to_arrow().equals(wanted)
+        assert session.sql(f"SELECT {having}").to_arrow().equals(wanted.drop([key]))

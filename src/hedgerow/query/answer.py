@@ -411,7 +411,8 @@ def _cells_having(outcome: Outcome, result: Result) -> np.ndarray:
     if outcome.having == Truth(True):
         return np.arange(result.cells)
     read, found = columns_of(outcome.having), _expected_columns(result, outcome.having)
-    arrays = {name: as_compared(array) if name in read else array for name, array in found.items()}
+    is_result = read & set(result.estimates)  # keys keep all their digits
+    arrays = {name: as_compared(array) if name in is_result else array for name, array in found.items()}
     truth = evaluate(outcome.having, arrays, result.cells)
     return np.flatnonzero(truth.fill_null(False).to_numpy(zero_copy_only=False))
 
