@@ -1,6 +1,7 @@
 """Functions of results, FILTER, groupings, sub-queries over tables of one's own: bounds hold, as sharp as said."""
 
 import random
+from decimal import Decimal
 from fractions import Fraction
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hedgerow.query import connect
 from hedgerow.query.answer import Estimate, Rounding
 from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate
 from tests.support.agreement import disagreement
+from tests.support.assignments import release_of
 from tests.support.every_form import sample_of
 from tests.support.truth import contradiction
 
@@ -269,3 +271,43 @@ def test_texts_that_a_sub_query_found_do_not_compare_with_numbers():
     for condition in ("m > 3", "m = t", "m IN (1, 2)", "m > DATE '2020-01-01'"):
         with pytest.raises(QueryError):
             connect(sample.release).sql(f"SELECT count(*) AS n FROM {inner} WHERE {condition}")
+
+
+ROUNDED = [
+    "CASE WHEN avg(a) = 1/3 THEN 1 ELSE 0 END",
+    "CASE WHEN avg(a) > 1/3 THEN 1 ELSE 0 END",
+    "CASE WHEN avg(a) * 3 = 1 THEN 1 ELSE 0 END",
+    "CASE WHEN sum(a) / count(*) = 2/3 THEN 1 ELSE 0 END",
+    "CASE WHEN count(*) / 9 IN (1/3) THEN 1 ELSE 0 END",
+    "CASE WHEN max(f) - 0.2 = 0.1 THEN 1 ELSE 0 END",
+    "CASE WHEN max(f) * 3 = 0.9 THEN 1 ELSE 0 END",
+    "nullif(avg(a), 1/3)",
+    "sign(avg(a) - 1/3)",
+    "sign(max(f) - 0.2 - 0.1)",
+    "floor(max(f) - 0.2 - 0.1)",
+]
+
+
+def rounded_session():
+    """Means that are no floats, and floats whose differences are not those of the decimals that they print."""
+    columns = {"g": [1, 1, 1, 2, 2, 2, 3, 3], "a": [0, 0, 1, 0, 1, 1, 5, 5], "f": [0.1, 0.2, 0.3] * 2 + [0.7, 0.1]}
+    columns |= {"fee": pa.array([Decimal(1)] * 8, pa.decimal128(5, 2)), "s": list(range(8))}
+    return connect(release_of(columns, [row // 4 for row in range(8)], sensitive="s")), pa.table(columns)
+
+
+@pytest.mark.parametrize("item", ROUNDED)
+def test_what_sql_computes_in_floats_is_not_decided_in_fractions(item):
+    """An answer is exact where both agree; a row of a sub-query is sure where both agree."""
+    session, table = rounded_session()
+    assert contradiction(session, table, f"SELECT g AS k, {item} AS x FROM release GROUP BY g") is None
+    outer = f"SELECT count(*) AS n FROM (SELECT g, {item} AS x FROM release GROUP BY g) WHERE x = 1"
+    assert contradiction(session, table, outer) is None
+
+
+def test_rows_of_a_sub_query_whose_means_are_no_floats():
+    """The mean of 0, 0 and 1 is a third, as it is for a database."""
+    session, table = rounded_session()
+    text = "SELECT count(*) AS n FROM (SELECT g, avg(a) AS x FROM release GROUP BY g) WHERE x = 1/3"
+    assert contradiction(session, table, text) is None
+    for sure in ("avg(a) = 5", "avg(a) > 0.5", "max(f) = 0.3", "sum(fee) * 0.1 = 0.3", "max(fee) - 0.9 = 0.1"):
+        assert session.ask(f"SELECT CASE WHEN {sure} THEN 1 ELSE 0 END AS x FROM release WHERE g = 1").exact

@@ -31,13 +31,14 @@ from hedgerow.query.answer import (
     finish_result,
     require_mean,
 )
-from hedgerow.query.calculated import FUNCTIONS, Uncertain, calculate, choose
+from hedgerow.query.calculated import FUNCTIONS, NEAR, Uncertain, calculate, choose
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder
 from hedgerow.query.sql.defined import Definedness
 from hedgerow.query.sql.question import (
     NUMBERS,
     SLOT,
+    Aggregate,
     And,
     Arithmetic,
     Bound,
@@ -50,11 +51,13 @@ from hedgerow.query.sql.question import (
     Expression,
     In,
     IsNull,
+    Kind,
     Name,
     Not,
     Or,
     Predicate,
     Truth,
+    children_of,
     columns_of,
     names_of,
 )
@@ -62,6 +65,7 @@ from hedgerow.query.sql.question import (
 __all__ = ["Answered", "conclude_result", "exact_numbers"]
 
 _TRUE, _FALSE, _NULL = 1, 2, 4
+_DECIMALS = ("sum", "min", "max", "quantile_disc")
 _NUMBERS = (
     "between aggregates there may be + - * /, numbers, CASE, ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, LN, EXP, POWER, "
     "COALESCE, NULLIF, GREATEST and LEAST; texts and dates can be selected and grouped by"
@@ -77,6 +81,10 @@ class Answered:
     sure: list[bool]
     expected: list[bool]
     order: tuple[str, ...] = ()
+    decimals: frozenset[str] = frozenset()
+    """Results, in lower case, that SQL computes in decimals; others that are not whole it computes in floats."""
+    reads_floats: bool = True
+    """Whether a comparison may also be what the nearest floats say."""
 
     def __len__(self) -> int:
         return len(self.sure)
@@ -86,7 +94,7 @@ class Answered:
         keys = {name: array.take(pa.array(rows, pa.int64())) for name, array in self.keys.items()}
         numbers = {name: column.take(rows) for name, column in self.numbers.items()}
         sure, expected = ([flags[row] for row in rows] for flags in (self.sure, self.expected))
-        return Answered(keys, numbers, sure, expected, self.order)
+        return Answered(keys, numbers, sure, expected, self.order, self.decimals)
 
     def result(self) -> Result:
         """The rows that are expected, as an engine hands them over."""
@@ -128,8 +136,13 @@ class Answered:
             left, right = self.number(node.left), self.number(node.right)
             found = _combine(node.operator, left, right)
             return _without_zero(found, left) if _is_nullified(node.right) else found
+        if isinstance(node, Call) and node.function == "nullif" and any(map(self._roundings, node.operands)):
+            one, other = node.operands
+            same = Compare("=", one, other)
+            missing = self.number(Constant(None))
+            return choose([(self.truths(same), self.expected_truth(same), missing)], self.number(one))
         if isinstance(node, Call) and node.function in FUNCTIONS:
-            return calculate(node.function, [self.number(operand) for operand in node.operands])
+            return calculate(node.function, [self._loose(operand) for operand in node.operands])
         if isinstance(node, Case):
             branches = [
                 (self.truths(when), self.expected_truth(when), self.number(then)) for when, then in node.branches
@@ -138,6 +151,19 @@ class Answered:
         if isinstance(node, Name):
             Binder({name: _column(name) for name in self.names}).column(node)
         raise QueryError(_NUMBERS)
+
+    def _loose(self, node: Expression) -> Uncertain:
+        """The bounds of an expression, with room for floats where large numbers give a small one."""
+        found = self.number(node)
+        if self._roundings(node) < 2:
+            return found
+        shake = [
+            room if ends is not None and room > 2 * NEAR * min(map(abs, ends)) else Fraction(0)
+            for ends, room in zip(found.estimate.widened(), self._room(node), strict=True)
+        ]
+        more = found.estimate.shake or [Fraction(0)] * len(shake)
+        both = [max(pair) for pair in zip(shake, more, strict=True)]
+        return replace(found, estimate=replace(found.estimate, shake=both)) if any(shake) else found
 
     def bounded(self, node: Expression) -> Uncertain:
         """The same, where bounds speak of every table: those of a quotient whose divisor may be zero do not."""
@@ -156,7 +182,8 @@ class Answered:
 
     def _fails(self, given: Sequence[Predicate], failure: Predicate) -> bool:
         """Tell whether there is a row without a number in every table, and with a failure in one."""
-        sure, perhaps = self._flags(failure, _FALSE), [self._flags(part, _TRUE) for part in given]
+        sure = replace(self, reads_floats=False)._flags(failure, _FALSE)
+        perhaps = [self._flags(part, _TRUE) for part in given]
         return any(
             flags & (_TRUE | _FALSE) == _TRUE and all(part[row] & _TRUE for part in perhaps)
             for row, flags in enumerate(sure)
@@ -198,6 +225,11 @@ class Answered:
         if len({side.rounding is Rounding.VALUE for side in sides}) > 1:
             raise QueryError(NO_NUMBERS)  # a date and a number
         ends = zip(*(as_days(side).widened() for side in sides), strict=True)
+        written = node.left, node.right
+        is_rounded = self.reads_floats and any(map(self._roundings, written))
+        rooms: list[Sequence[Fraction | None]] = [
+            self._room(side) if self._roundings(side) > 1 else [None] * len(self) for side in written
+        ]
         found: list[int] = []
         for row, (low, high) in enumerate(ends):
             if left.is_missing(row) or right.is_missing(row):
@@ -206,8 +238,35 @@ class Answered:
             assert low is not None, "missing numbers are NULL"
             assert high is not None, "missing numbers are NULL"
             flags = _compare(node.operator, low, high)
+            if is_rounded:
+                near = [_floating(side, room[row]) for side, room in zip((low, high), rooms, strict=True)]
+                flags |= _compare(node.operator, near[0], near[1])
             found.append(flags | (_NULL if left.gaps[row] or right.gaps[row] else 0))
         return found
+
+    def _roundings(self, node: Expression) -> int:
+        """How often SQL may round a number that it computes in floating point: a mean once, sums of means twice."""
+        if isinstance(node, Constant):
+            return int(isinstance(node.value, float))
+        if isinstance(node, Name | Column):
+            found = self._number_named(node)
+            if found is None:
+                return int(pa.types.is_floating(self.values(node).type))
+            name = node.text if isinstance(node, Name) else node.name
+            is_exact = found.estimate.rounding in (Rounding.WHOLE, Rounding.VALUE)
+            return int(not is_exact and name.lower() not in self.decimals)
+        inner = sum(self._roundings(child) for child in children_of(node) if isinstance(child, Expression))
+        divides = isinstance(node, Arithmetic) and node.operator == "/"
+        return inner + 1 if divides or (inner and isinstance(node, Arithmetic)) else inner
+
+    def _room(self, node: Expression) -> list[Fraction]:
+        """How far what SQL computes in floats may lie from a number, as large as the numbers on the way are."""
+        sizes = [
+            Fraction(0) if ends is None else max(map(abs, ends)) * NEAR
+            for ends in as_days(self.number(node).estimate).widened()
+        ]
+        parts = [self._room(child) for child in children_of(node) if isinstance(child, Expression)]
+        return [max(row) for row in zip(sizes, *parts, strict=True)]
 
     def _missing(self, column: Uncertain) -> list[int]:
         return [
@@ -234,9 +293,10 @@ class Answered:
         truths = self.truths(condition)
         hoped = self.expected_truth(condition)
         sure = [was and flags == _TRUE for was, flags in zip(self.sure, truths, strict=True)]
+        hoped = [hope or flags == _TRUE for hope, flags in zip(hoped, truths, strict=True)]
         expected = [was and hope for was, hope in zip(self.expected, hoped, strict=True)]
         possible = [row for row, flags in enumerate(truths) if flags & _TRUE]
-        return Answered(self.keys, self.numbers, sure, expected, self.order).take(possible)
+        return Answered(self.keys, self.numbers, sure, expected, self.order, self.decimals).take(possible)
 
 
 def conclude_result(bound: Bound, result: Result) -> Result:
@@ -285,7 +345,14 @@ def _rows_of(bound: Bound, result: Result) -> Answered:
         name: Uncertain(estimate, [name not in counts and not _is_there(estimate, row) for row in range(result.cells)])
         for name, estimate in result.estimates.items()
     }
-    return Answered(result.keys, numbers, everything, everything)
+    decimals = frozenset(item.alias.lower() for item in bound.aggregates if _is_decimal(item))
+    return Answered(result.keys, numbers, everything, everything, decimals=decimals)
+
+
+def _is_decimal(item: Aggregate) -> bool:
+    """Tell whether an aggregate is a decimal number for SQL."""
+    column = item.column
+    return item.function in _DECIMALS and isinstance(column, Column) and column.kind is Kind.DECIMAL
 
 
 def _counts(bound: Bound) -> set[str]:
@@ -372,6 +439,16 @@ def _compare(operator: str, left: tuple[Fraction, Fraction], right: tuple[Fracti
         differs = not left[0] == left[1] == right[0] == right[1]
         true, false = (meets, differs) if operator == "=" else (differs, meets)
     return (_TRUE if true else 0) | (_FALSE if false else 0)
+
+
+def _floating(ends: tuple[Fraction, Fraction], room: Fraction | None) -> tuple[Fraction, Fraction]:
+    """The nearest floats of both ends, or ends with room for several roundings."""
+    if room is not None:
+        return ends[0] - room, ends[1] + room
+    try:
+        return Fraction(float(ends[0])), Fraction(float(ends[1]))
+    except OverflowError:
+        raise QueryError("a number of the question is beyond the range of floats; divide the column") from None
 
 
 def _invert(flags: int) -> int:

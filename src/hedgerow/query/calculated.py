@@ -17,10 +17,10 @@ from fractions import Fraction
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Rounding
 
-__all__ = ["FUNCTIONS", "Uncertain", "calculate", "choose"]
+__all__ = ["FUNCTIONS", "NEAR", "Uncertain", "calculate", "choose"]
 
 Ends = tuple[Fraction, Fraction]
-_NEAR = Fraction(1, 10**12)
+NEAR = Fraction(1, 10**12)
 """How far a database's float may lie from the number that it stands for, as a share of it."""
 _TEXTS = "functions of results take numbers; texts and dates can be selected, grouped by and compared"
 
@@ -222,7 +222,7 @@ def _monotone(function: str, cells: Sequence[_Cell], *, is_whole: bool) -> _Cell
     points = [low, high, *([Fraction(0)] if function in ("abs", "power") and low < 0 < high else [])]
     found = [work(point) for point in points]
     ends = min(pair[0] for pair in found), max(pair[1] for pair in found)
-    is_exact = subject.is_exact and (not steps or ends[0] == ends[1])
+    is_exact = subject.is_exact and (ends[0] == ends[1] or not (steps or function == "sign"))
     mean, std = _middle(work, subject, ends)
     # The end of a step function belongs to the end of what it steps over; a turning point need not be any table's.
     turns = len(points) > 2
@@ -234,7 +234,7 @@ def _monotone(function: str, cells: Sequence[_Cell], *, is_whole: bool) -> _Cell
 
 def _shaken(ends: Ends) -> Ends:
     """Bounds with room for the float that a database rounds."""
-    return ends[0] - abs(ends[0]) * _NEAR, ends[1] + abs(ends[1]) * _NEAR
+    return ends[0] - abs(ends[0]) * NEAR, ends[1] + abs(ends[1]) * NEAR
 
 
 def _middle(work: Callable[[Fraction], Ends], subject: _Cell, ends: Ends) -> tuple[float, float]:
@@ -291,7 +291,7 @@ _STEPS: dict[str, Callable[[Fraction], tuple[int, int]]] = {
 def _power(point: Fraction, exponent: Fraction) -> Ends:
     if exponent.denominator == 1 and 0 <= exponent <= 64:
         value = point ** int(exponent)
-        return value - abs(value) * _NEAR, value + abs(value) * _NEAR
+        return value - abs(value) * NEAR, value + abs(value) * NEAR
     if point <= 0 or abs(exponent) > 64:
         raise QueryError("POWER of a result takes exponents from 0 to 64, and others only of what is above zero")
     return _near(float(point) ** float(exponent))
@@ -314,7 +314,7 @@ def _floating(function: str, point: Fraction) -> Ends:
 
 def _near(value: float) -> Ends:
     exact = Fraction(value)
-    room = abs(exact) * _NEAR + Fraction(1, 10**15)
+    room = abs(exact) * NEAR + Fraction(1, 10**15)
     return exact - room, exact + room
 
 
