@@ -311,3 +311,22 @@ def test_rows_of_a_sub_query_whose_means_are_no_floats():
     assert contradiction(session, table, text) is None
     for sure in ("avg(a) = 5", "avg(a) > 0.5", "max(f) = 0.3", "sum(fee) * 0.1 = 0.3", "max(fee) - 0.9 = 0.1"):
         assert session.ask(f"SELECT CASE WHEN {sure} THEN 1 ELSE 0 END AS x FROM release WHERE g = 1").exact
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "(count(*) * 100)::TINYINT",
+        "TRY_CAST(count(*) * 100 AS TINYINT)",
+        "(sum(s) * 100000000)::INT",
+        "(-sum(s) * 1e30)::BIGINT",
+        "CASE WHEN (count(*) * 100)::TINYINT > 3 THEN 1 ELSE 0 END",
+    ],
+)
+def test_results_beyond_the_type_that_they_are_cast_to_are_refused(item):
+    """A database stops there, or says NULL if it is TRY_CAST; what fits is answered."""
+    session, table = rounded_session()
+    with pytest.raises(QueryError, match=r"beyond the type that it is cast to|TRY_CAST of a result"):
+        session.ask(f"SELECT {item} AS x FROM release")
+    for fits in ("(count(*) * 15)::TINYINT", "(sum(s) * -100)::SMALLINT", "avg(s)::INT", "(sum(s) * 1e9)::HUGEINT"):
+        assert contradiction(session, table, f"SELECT {fits} AS x FROM release") is None

@@ -254,6 +254,8 @@ def _middle(work: Callable[[Fraction], Ends], subject: _Cell, ends: Ends) -> tup
 
 def _work(function: str, constants: Sequence[Fraction]) -> Callable[[Fraction], Ends]:
     """The bounds of a function's value at one point."""
+    if function == "cast to whole":
+        return lambda point: _fitting(_STEPS[function](point), *constants)
     if function in _STEPS:
         digits = int(constants[0]) if constants else 0
         if not -300 <= digits <= 300:
@@ -267,6 +269,13 @@ def _work(function: str, constants: Sequence[Fraction]) -> Callable[[Fraction], 
     if function == "power":
         return lambda point: _power(point, constants[0])
     return lambda point: _floating(function, point)
+
+
+def _fitting(ends: tuple[int, int], largest: Fraction = Fraction(2**127)) -> Ends:
+    """Whole numbers of a type; others are an error in SQL."""
+    if not -largest <= ends[0] <= ends[1] < largest:
+        raise QueryError("a result may be beyond the type that it is cast to; write a larger type: x::BIGINT")
+    return Fraction(ends[0]), Fraction(ends[1])
 
 
 def _scale(ends: tuple[int, int], scale: Fraction) -> Ends:
@@ -319,9 +328,9 @@ def _near(value: float) -> Ends:
 
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
-    **dict.fromkeys(("abs", "sign", "floor", "ceil", "ceiling", "cast to whole"), (1, 1)),
+    **dict.fromkeys(("abs", "sign", "floor", "ceil", "ceiling"), (1, 1)),
     **dict.fromkeys(("sqrt", "exp", *_LOGARITHMS), (1, 1)),
-    **dict.fromkeys(("round", "trunc"), (1, 2)),
+    **dict.fromkeys(("round", "trunc", "cast to whole"), (1, 2)),
     **dict.fromkeys(("power", "nullif", "ifnull"), (2, 2)),
     **dict.fromkeys(("coalesce", "greatest", "least"), (1, 50)),
 }

@@ -108,7 +108,8 @@ _CALLS: dict[type[exp.Expression], tuple[str, tuple[str, ...]]] = {
     exp.Coalesce: ("coalesce", ("this", "expressions")),
 }
 _CONDITIONS = "conditions are made of =, <>, <, <=, >, >=, BETWEEN, IN, LIKE, IS NULL, AND, OR, NOT"
-_WHOLE_TYPES = ("TINYINT", "SMALLINT", "INT", "BIGINT", "INT128")
+_WHOLE_TYPES = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64, "INT128": 128}
+"""Types of whole numbers, with their bits."""
 RESULT_FUNCTIONS = (
     *(
         "abs",
@@ -206,7 +207,10 @@ class Reader:
         elif isinstance(node, exp.Pow):
             name = "power"
         elif isinstance(node, exp.Cast) and type_name(node) in _WHOLE_TYPES:
-            name, operands = "cast to whole", [node.this]
+            if isinstance(node, exp.TryCast):
+                raise QueryError("TRY_CAST of a result has no bound, because it may be NULL; write CAST")
+            largest = exp.Literal.number(2 ** (_WHOLE_TYPES[type_name(node)] - 1))
+            name, operands = "cast to whole", [node.this, largest]
         elif isinstance(node, exp.Cast) and type_name(node) == "DOUBLE":
             name, operands = "coalesce", [node.this]
         else:
