@@ -88,3 +88,20 @@ def test_ask_gives_a_table_where_one_answer_does_not_do(release):
     """More than one number does not fit one answer."""
     for text in ("SELECT count(*), sum(salary) FROM release", "SELECT count(*) FROM release GROUP BY education"):
         assert ask(release, text).equals(release.sql(text))
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "born = '1990-W05-3'",
+        "born = DATE '19900131'",
+        "seen > '20200101T000000'",
+        "seen > TIMESTAMP '2020-01-01 00'",
+        "seen > TIMESTAMP '2020-01-01x00:00'",
+        "seen > '2020-01-01 00:00:00,5'",
+    ],
+)
+def test_dates_are_written_as_databases_write_them(release, condition):
+    """Weeks, and digits without signs between them, are Python's, and an error in SQL."""
+    with pytest.raises(QueryError, match=r"2020-12-31"):
+        ask(release, f"SELECT count(*) FROM release WHERE {condition}")

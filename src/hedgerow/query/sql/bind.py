@@ -63,9 +63,11 @@ from hedgerow.query.sql.question import (
     Value,
     children_of,
     columns_of,
+    day_of,
     default_name,
     float_of,
     kind_of,
+    moment_of,
     names_of,
     number_of,
 )
@@ -668,7 +670,7 @@ def _read_bool(value: Value) -> bool:
 
 def _read_date(value: Value) -> date:
     try:
-        moment = date.fromisoformat(value.strip()) if isinstance(value, str) else value
+        moment = day_of(value) if isinstance(value, str) else value
     except ValueError:
         moment = None
     if not isinstance(moment, date) or isinstance(moment, datetime):
@@ -678,7 +680,7 @@ def _read_date(value: Value) -> date:
 
 def _read_time(value: Value) -> datetime:
     try:
-        moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+        moment = moment_of(value) if isinstance(value, str) else value
     except ValueError:
         moment = None
     if isinstance(moment, date) and not isinstance(moment, datetime):

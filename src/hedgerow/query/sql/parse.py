@@ -50,8 +50,10 @@ from hedgerow.query.sql.question import (
     Predicate,
     Question,
     Truth,
+    day_of,
     default_name,
     float_of,
+    moment_of,
     names_of,
 )
 from hedgerow.query.sql.shorthand import written_out
@@ -389,10 +391,10 @@ def number(text: str) -> int | float | Decimal:
 
 
 def _moment(text: str, kind: str) -> date | datetime:
-    kinds: dict[str, Callable[[str], date | datetime]] = {"DATE": date.fromisoformat}
-    kinds |= dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), datetime.fromisoformat)
+    readers: dict[str, Callable[[str], date | datetime]] = {"DATE": day_of}
+    readers |= dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), moment_of)
     try:
-        return kinds[kind.removeprefix("DType.").upper()](text.strip())
+        return readers[kind.removeprefix("DType.").upper()](text)
     except (KeyError, ValueError):
         raise QueryError("dates are written DATE '2020-12-31', moments TIMESTAMP '2020-12-31 23:59:59'") from None
 

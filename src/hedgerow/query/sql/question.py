@@ -10,6 +10,7 @@ answer `keys` and `aggregates`; everything that is said about results (arithmeti
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -65,11 +66,13 @@ __all__ = [
     "children_of",
     "columns_of",
     "conjuncts",
+    "day_of",
     "default_name",
     "float_of",
     "kind_of",
     "leaves_of",
     "may_fail",
+    "moment_of",
     "names_of",
     "number_of",
     "wording_of",
@@ -299,6 +302,24 @@ def number_of(constant: Constant) -> Fraction:
         # Far outside every column and every float: the sign and "huge" or "tiny" is all that matters.
         value = Decimal((value.is_signed(), (int(value != 0),), 400 if value.adjusted() > 0 else -400))
     return Fraction(value)
+
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(_DAY.pattern + r"([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([+-]\d\d(:\d\d)?|Z)?)?", re.ASCII)
+
+
+def day_of(text: str) -> date:
+    """Read a date as databases write it; Python reads weeks, and digits without signs between them, as well."""
+    if _DAY.fullmatch(text.strip()) is None:
+        raise ValueError(text)
+    return date.fromisoformat(text.strip())
+
+
+def moment_of(text: str) -> datetime:
+    """Read a timestamp as databases write it."""
+    if _MOMENT.fullmatch(text.strip()) is None:
+        raise ValueError(text)
+    return datetime.fromisoformat(text.strip())
 
 
 def float_of(constant: Constant) -> float:
