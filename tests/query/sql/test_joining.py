@@ -141,6 +141,8 @@ def test_a_sensitive_key_is_a_function_of_the_value():
         ("SELECT count(*) FROM release JOIN twice USING (town)", "several rows for one value of 'town'"),
         ("SELECT count(*) FROM release RIGHT JOIN region USING (town)", "RIGHT JOIN adds rows"),
         ("SELECT count(*) FROM release CROSS JOIN region", "CROSS JOIN adds rows"),
+        ("SELECT count(*) FROM release SEMI JOIN region USING (town)", r"IN \(SELECT a FROM t\)"),
+        ("SELECT count(*) FROM release ANTI JOIN region USING (town)", "WHERE t.a IS NULL"),
         ("SELECT count(*) FROM release JOIN region ON release.a > region.people", "equal columns"),
         ("SELECT count(*) FROM release JOIN region ON release.town = region.town AND people > 3", "equal columns"),
         ("SELECT count(*) FROM release JOIN region ON TRUE", "equal columns"),

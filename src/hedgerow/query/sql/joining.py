@@ -167,6 +167,10 @@ FOREIGN = "\1"
 _UNREAD = "\2"
 """How what stands for a column starts whose type questions do not know; the type follows."""
 _ARGUMENTS = ("this", "on", "using", "side", "kind")
+_CONDITIONS = {
+    "SEMI": "WHERE release.a IN (SELECT a FROM t)",
+    "ANTI": "FROM release LEFT JOIN t USING (a) WHERE t.a IS NULL",
+}
 _SAY = "tables of your own are joined on equal columns: FROM release JOIN t ON release.a = t.a, or USING (a)"
 
 
@@ -212,6 +216,8 @@ class Joins:
         kind, side = (str(node.args.get(part) or "").upper() for part in ("kind", "side"))
         if any(is_set(content) for part, content in node.args.items() if part not in _ARGUMENTS):
             raise QueryError(_SAY)
+        if kind in _CONDITIONS:
+            raise QueryError(f"{kind} JOIN is a condition; write {_CONDITIONS[kind]}")
         if (side, kind) not in (("", ""), ("", "INNER"), ("LEFT", ""), ("LEFT", "OUTER")):
             raise QueryError(
                 f"a {side or kind} JOIN adds rows that the release does not have; JOIN and LEFT JOIN do not"
