@@ -134,3 +134,14 @@ def test_keys_keep_their_digits_in_having(release, condition):
     for session in (connect(release), connect(release, "duckdb")):
         assert session.sql(f"SELECT {key}, {having}").to_arrow().equals(wanted)
         assert session.sql(f"SELECT {having}").to_arrow().equals(wanted.drop([key]))
+
+
+@pytest.mark.parametrize(
+    "having", ["count(*) * 0.1 = 0.2", "max(fee) + 0.1 = 0.3", "fee * count(*) = 0.6", "max(fee) * 3 = 0.9"]
+)
+def test_results_that_are_decimals_are_decided_in_decimals(release, having):
+    """HAVING keeps the rows that DuckDB keeps, though 3 * 0.1 is no 0.3 in floats."""
+    text = f"SELECT fee AS k, count(*) AS x FROM release GROUP BY fee HAVING {having}"
+    assert connect(release).sql(text).to_arrow().num_rows
+    assert contradiction(connect(release), TABLE, text) is None
+    assert disagreement(connect(release), connect(release, "duckdb"), text) is None

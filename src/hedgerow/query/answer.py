@@ -343,7 +343,7 @@ def finish_result(bound: Bound, result: Result) -> Result:
         if item.alias not in estimates:  # an engine may know better
             estimates[item.alias] = _compute(item.expression, estimates, result.cells)
     whole = replace(result, estimates=estimates)
-    having = _cells_having(outcome, whole)
+    having = _cells_having(bound, whole)
     cells = _sort_cells(outcome, whole, having)[outcome.offset :][: outcome.limit]
     shown = [name for name in outcome.shown if name in estimates]
     keys = {name: array for name, array in whole.keys.items() if name in outcome.shown}
@@ -407,14 +407,19 @@ def as_compared(array: pa.Array) -> pa.Array:
         ) from None
 
 
-def _cells_having(outcome: Outcome, result: Result) -> np.ndarray:
+def _cells_having(bound: Bound, result: Result) -> np.ndarray:
+    outcome = bound.outcome
     if outcome.having == Truth(True):
         return np.arange(result.cells)
+    from hedgerow.query.answered import decided
+
+    sure = decided(bound, result)
     read, found = columns_of(outcome.having), _expected_columns(result, outcome.having)
     is_result = read & set(result.estimates)  # keys keep all their digits
     arrays = {name: as_compared(array) if name in is_result else array for name, array in found.items()}
     truth = evaluate(outcome.having, arrays, result.cells)
-    return np.flatnonzero(truth.fill_null(False).to_numpy(zero_copy_only=False))
+    hoped = truth.fill_null(False).to_pylist()
+    return np.flatnonzero([hope if flag is None else flag for hope, flag in zip(hoped, sure, strict=True)])
 
 
 def _sort_cells(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:

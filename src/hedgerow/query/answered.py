@@ -62,7 +62,7 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["Answered", "conclude_result", "exact_numbers"]
+__all__ = ["Answered", "conclude_result", "decided", "exact_numbers"]
 
 _TRUE, _FALSE, _NULL = 1, 2, 4
 _DECIMALS = ("sum", "min", "max", "quantile_disc")
@@ -326,6 +326,19 @@ def _calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
         name: replace(one, exact=[flag and there for flag, there in zip(one.exact, sure, strict=True)])
         for name, one in made.items()
     }
+
+
+def decided(bound: Bound, result: Result) -> list[bool | None]:
+    """Where HAVING is true, or not, of every table that the release allows; None where that is open."""
+    bounded = {name: found for name, found in result.estimates.items() if found.is_bounded}
+    taken = {name.lower() for name in (*result.keys, *result.estimates)}
+    columns = {key.column.name: result.keys[key.alias] for key in bound.keys if isinstance(key.column, Column)}
+    keys = result.keys | {name: array for name, array in columns.items() if name.lower() not in taken}
+    try:
+        truths = _rows_of(bound, replace(result, keys=keys, estimates=bounded)).truths(bound.outcome.written)
+    except QueryError:
+        return [None] * result.cells
+    return [flags == _TRUE if flags in (_TRUE, _FALSE, _NULL) else None for flags in truths]
 
 
 def _check_results(bound: Bound, result: Result) -> None:

@@ -445,7 +445,7 @@ def bind_outcome(
     used = columns_of(having).union(*(columns_of(term.expression) for term in order))
     extra = tuple(Key(c, f"{SLOT}{c.name}") for c in bound.groups if f"{SLOT}{c.name}" in used)
     shown = tuple(name for name in [*keys, *results] if not name.startswith(SLOT))
-    final = Outcome(named, having, order, outcome.limit, outcome.offset, shown)
+    final = Outcome(named, having, order, outcome.limit, outcome.offset, shown, outcome.having)
     return replace(bound, keys=(*bound.keys, *extra), outcome=final)
 
 

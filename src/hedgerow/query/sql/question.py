@@ -457,6 +457,8 @@ class Outcome:
     limit: int | None = None
     offset: int = 0
     shown: tuple[str, ...] = ()
+    written: Predicate = ALWAYS
+    """HAVING before it was bound, with constants as they were written."""
 
     @property
     def is_plain(self) -> bool:
