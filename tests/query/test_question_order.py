@@ -45,6 +45,7 @@ def answered(release: hr.Release, sql: str) -> str:
 @pytest.mark.parametrize("rows_per_part", [None, 5])
 @pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
 def test_what_was_asked_before_changes_nothing(method, rows_per_part, tmp_path):
+    """In any order the answers are those of a release that was just opened."""
     release = method.publish(TABLE, hr.Schema(quasi=["age", "rank"], sensitive="pay"), seed=4)
     release.save(tmp_path / "out", allow_insecure=True, rows_per_part=rows_per_part)
     alone = {sql: answered(hr.open(tmp_path / "out"), sql) for sql in QUESTIONS}
