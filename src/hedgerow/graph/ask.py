@@ -49,7 +49,8 @@ from hedgerow.graph.weighted import (
 )
 from hedgerow.query.answer import Result, Rounding
 from hedgerow.query.answer_table import AnswerTable
-from hedgerow.query.answered import Answered, conclude_result
+from hedgerow.query.answered import Answered
+from hedgerow.query.conclude import conclude_result
 from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.nested import subquery_answer
 from hedgerow.query.sql.graph_compose import GraphComposer, is_composed

@@ -4,7 +4,8 @@ sql          text to bound question: one strict reader, names to columns, the co
 evidence     what a release tells about a question, one file per form: rows hit, and the values that they may have
 aggregates   least and greatest answers over all assignments, in exact integers; mean and deviation of fair ones
 engines      DuckDB, PostgreSQL and Spark: one statement and the help table, or counts that array code finishes
-answer       arithmetic between results, HAVING, ORDER BY, LIMIT; rounding; what is handed over
+answer       rounding; what is handed over
+conclude     arithmetic between results, HAVING, ORDER BY, LIMIT
 regress      linear models of a hidden outcome: every coefficient with bounds
 """
 
@@ -125,7 +126,7 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.answer import finish_result
+        from hedgerow.query.conclude import conclude_result, finish_result
         from hedgerow.query.cut import cut_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
@@ -139,8 +140,6 @@ class Session:
         found = replace(found, estimates=found.estimates | more)
         if not (bound.outcome.computed or bound.outcome.may_fail):
             return finish_result(bound, found)
-        from hedgerow.query.answered import conclude_result
-
         return conclude_result(bound, found)
 
     def check(self, bound: Bound) -> None:

@@ -26,17 +26,6 @@ from numpy.typing import NDArray
 from hedgerow.digits import lower_text, number_text, upper_text
 from hedgerow.errors import QueryError
 from hedgerow.exact import float_above, float_below
-from hedgerow.query.evidence.view import evaluate, values
-from hedgerow.query.sql.question import (
-    Arithmetic,
-    Bound,
-    Constant,
-    Expression,
-    Outcome,
-    Predicate,
-    Truth,
-    columns_of,
-)
 
 __all__ = [
     "MEANING",
@@ -52,7 +41,6 @@ __all__ = [
     "as_days",
     "combine",
     "constant",
-    "finish_result",
     "require_mean",
 ]
 
@@ -335,44 +323,6 @@ class Result:
         return pa.table(columns)
 
 
-def finish_result(bound: Bound, result: Result) -> Result:
-    """Compute, filter, sort and cut the results, and keep those that are shown."""
-    outcome = bound.outcome
-    estimates = dict(result.estimates)
-    for item in outcome.computed:
-        if item.alias not in estimates:  # an engine may know better
-            estimates[item.alias] = _compute(item.expression, estimates, result.cells)
-    whole = replace(result, estimates=estimates)
-    having = _cells_having(bound, whole)
-    cells = _sort_cells(outcome, whole, having)[outcome.offset :][: outcome.limit]
-    shown = [name for name in outcome.shown if name in estimates]
-    keys = {name: array for name, array in whole.keys.items() if name in outcome.shown}
-    is_picked = _is_picked(outcome, whole, is_cut=len(cells) < len(having))
-    final = replace(whole, keys=keys, estimates={name: estimates[name] for name in shown}, is_picked=is_picked)
-    return final if np.array_equal(cells, np.arange(result.cells)) else final.take(cells)
-
-
-def _is_picked(outcome: Outcome, result: Result, *, is_cut: bool) -> bool:
-    """Tell whether other tables that the release allows may have other rows after HAVING, or after LIMIT."""
-
-    def is_open(*nodes: Predicate | Expression) -> bool:
-        read = frozenset().union(*map(columns_of, nodes))
-        return any(not all(result.estimates[name].exact) for name in read if name in result.estimates)
-
-    may_miss = result.sure is not None and not all(result.sure)
-    by_order = is_cut and (may_miss or is_open(*(term.expression for term in outcome.order)))
-    return result.is_picked or by_order or is_open(outcome.having)
-
-
-def _compute(node: Expression, estimates: dict[str, Estimate], cells: int) -> Estimate:
-    if isinstance(node, Arithmetic):
-        left, right = (_compute(side, estimates, cells) for side in (node.left, node.right))
-        return combine(node.operator, left, right)
-    if isinstance(node, Constant):
-        return constant(node.value, cells)
-    return estimates[getattr(node, "text", "")]
-
-
 def require_mean(estimate: Estimate) -> None:
     """Refuse an estimate of which some cell has bounds, which differ, and no expected number to look at."""
     cells = zip(estimate.lower, estimate.exact, estimate.expected, strict=True)
@@ -385,17 +335,6 @@ def require_mean(estimate: Estimate) -> None:
         )
 
 
-def _expected_columns(result: Result, *read: Predicate | Expression) -> dict[str, pa.Array]:
-    """Keys and expected results; those that some of the nodes read must have an expected result."""
-    arrays = dict(result.keys)
-    names = frozenset().union(*map(columns_of, read))
-    for alias, estimate in result.estimates.items():
-        if alias in names:
-            require_mean(estimate)
-        arrays[alias] = estimate.middle()
-    return arrays
-
-
 def as_compared(array: pa.Array) -> pa.Array:
     """Results as the floats that conditions compare; whole numbers that floats do not tell apart are refused."""
     try:
@@ -405,34 +344,6 @@ def as_compared(array: pa.Array) -> pa.Array:
             "HAVING and conditions on results compare floats, which hold whole numbers up to 2^53; a result is larger, "
             "so leave the condition out, or divide the column in the question"
         ) from None
-
-
-def _cells_having(bound: Bound, result: Result) -> np.ndarray:
-    outcome = bound.outcome
-    if outcome.having == Truth(True):
-        return np.arange(result.cells)
-    from hedgerow.query.answered import decided
-
-    sure = decided(bound, result)
-    read, found = columns_of(outcome.having), _expected_columns(result, outcome.having)
-    is_result = read & set(result.estimates)  # keys keep all their digits
-    arrays = {name: as_compared(array) if name in is_result else array for name, array in found.items()}
-    truth = evaluate(outcome.having, arrays, result.cells)
-    hoped = truth.fill_null(False).to_pylist()
-    return np.flatnonzero([hope if flag is None else flag for hope, flag in zip(hoped, sure, strict=True)])
-
-
-def _sort_cells(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:
-    """Sort by the last term first; each sort keeps the order of equals."""
-    arrays = _expected_columns(result, *(term.expression for term in outcome.order)) if outcome.order else {}
-    for term in reversed(outcome.order):
-        column = values(term.expression, arrays, result.cells).take(pa.array(cells))
-        ranks = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int64)
-        ranks = -ranks if term.is_descending else ranks
-        missing = column.is_null().to_numpy(zero_copy_only=False)
-        ranks[missing] = np.iinfo(np.int64).min if term.nulls_first else np.iinfo(np.int64).max
-        cells = cells[np.argsort(ranks, kind="stable")]
-    return cells
 
 
 _SMALLEST = Fraction(1, 10**300)

@@ -28,7 +28,6 @@ from hedgerow.query.answer import (
     as_days,
     combine,
     constant,
-    finish_result,
     require_mean,
 )
 from hedgerow.query.calculated import FUNCTIONS, NEAR, Uncertain, calculate, choose
@@ -37,11 +36,8 @@ from hedgerow.query.sql.bind import Binder
 from hedgerow.query.sql.defined import Definedness
 from hedgerow.query.sql.question import (
     NUMBERS,
-    SLOT,
-    Aggregate,
     And,
     Arithmetic,
-    Bound,
     Call,
     Case,
     Cast,
@@ -51,7 +47,6 @@ from hedgerow.query.sql.question import (
     Expression,
     In,
     IsNull,
-    Kind,
     Name,
     Not,
     Or,
@@ -62,10 +57,9 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["Answered", "conclude_result", "decided", "exact_numbers"]
+__all__ = ["FALSE", "NULL", "TRUE", "Answered", "exact_numbers"]
 
-_TRUE, _FALSE, _NULL = 1, 2, 4
-_DECIMALS = ("sum", "min", "max", "quantile_disc")
+TRUE, FALSE, NULL = 1, 2, 4
 _NUMBERS = (
     "between aggregates there may be + - * /, numbers, CASE, ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, LN, EXP, POWER, "
     "COALESCE, NULLIF, GREATEST and LEAST; texts and dates can be selected and grouped by"
@@ -182,10 +176,10 @@ class Answered:
 
     def _fails(self, given: Sequence[Predicate], failure: Predicate) -> bool:
         """Tell whether there is a row without a number in every table, and with a failure in one."""
-        sure = replace(self, reads_floats=False)._flags(failure, _FALSE)
-        perhaps = [self._flags(part, _TRUE) for part in given]
+        sure = replace(self, reads_floats=False)._flags(failure, FALSE)
+        perhaps = [self._flags(part, TRUE) for part in given]
         return any(
-            flags & (_TRUE | _FALSE) == _TRUE and all(part[row] & _TRUE for part in perhaps)
+            flags & (TRUE | FALSE) == TRUE and all(part[row] & TRUE for part in perhaps)
             for row, flags in enumerate(sure)
         )
 
@@ -205,7 +199,7 @@ class Answered:
         """What a condition may be in each row: true, false, unknown, as a sum of flags."""
         if self.is_known(node):
             found = evaluate(self.binder.predicate(node), self.keys, len(self)).to_pylist()
-            return [_NULL if truth is None else _TRUE if truth else _FALSE for truth in found]
+            return [NULL if truth is None else TRUE if truth else FALSE for truth in found]
         if isinstance(node, Not):
             return [_invert(flags) for flags in self.truths(node.operand)]
         if isinstance(node, And | Or):
@@ -233,7 +227,7 @@ class Answered:
         found: list[int] = []
         for row, (low, high) in enumerate(ends):
             if left.is_missing(row) or right.is_missing(row):
-                found.append(_NULL)
+                found.append(NULL)
                 continue
             assert low is not None, "missing numbers are NULL"
             assert high is not None, "missing numbers are NULL"
@@ -241,7 +235,7 @@ class Answered:
             if is_rounded:
                 near = [_floating(side, room[row]) for side, room in zip((low, high), rooms, strict=True)]
                 flags |= _compare(node.operator, near[0], near[1])
-            found.append(flags | (_NULL if left.gaps[row] or right.gaps[row] else 0))
+            found.append(flags | (NULL if left.gaps[row] or right.gaps[row] else 0))
         return found
 
     def _roundings(self, node: Expression) -> int:
@@ -270,7 +264,7 @@ class Answered:
 
     def _missing(self, column: Uncertain) -> list[int]:
         return [
-            _TRUE if column.is_missing(row) else (_FALSE | _TRUE if column.gaps[row] else _FALSE)
+            TRUE if column.is_missing(row) else (FALSE | TRUE if column.gaps[row] else FALSE)
             for row in range(len(self))
         ]
 
@@ -292,101 +286,11 @@ class Answered:
         self.defined.predicate(condition)
         truths = self.truths(condition)
         hoped = self.expected_truth(condition)
-        sure = [was and flags == _TRUE for was, flags in zip(self.sure, truths, strict=True)]
-        hoped = [hope or flags == _TRUE for hope, flags in zip(hoped, truths, strict=True)]
+        sure = [was and flags == TRUE for was, flags in zip(self.sure, truths, strict=True)]
+        hoped = [hope or flags == TRUE for hope, flags in zip(hoped, truths, strict=True)]
         expected = [was and hope for was, hope in zip(self.expected, hoped, strict=True)]
-        possible = [row for row, flags in enumerate(truths) if flags & _TRUE]
+        possible = [row for row, flags in enumerate(truths) if flags & TRUE]
         return Answered(self.keys, self.numbers, sure, expected, self.order, self.decimals).take(possible)
-
-
-def conclude_result(bound: Bound, result: Result) -> Result:
-    """What a question says about the results of its aggregates, checked and computed; HAVING, ORDER BY and LIMIT."""
-    _check_results(bound, result)
-    computed = _calculate_results(bound, result) if bound.outcome.computed else {}
-    return finish_result(bound, replace(result, estimates=result.estimates | computed))
-
-
-def _calculate_results(bound: Bound, result: Result) -> dict[str, Estimate]:
-    """The computed results of a question that are more than arithmetic of results: functions, CASE, and keys."""
-    wanted = [
-        item for item in bound.outcome.computed if item.alias not in result.estimates and _is_more(item.expression)
-    ]
-    if not wanted:
-        return {}
-    found, counts = _rows_of(bound, result), _counts(bound)
-    made = {item.alias: found.number(item.expression).estimate for item in wanted}
-    if not bound.groups:
-        return made
-    # A group that may be empty is listed; what a CASE says of it is sure only if the group is there.
-    sure = [
-        any(_shows_rows(result.estimates[name], name in counts, row) for name in found.numbers)
-        for row in range(result.cells)
-    ]
-    return {
-        name: replace(one, exact=[flag and there for flag, there in zip(one.exact, sure, strict=True)])
-        for name, one in made.items()
-    }
-
-
-def decided(bound: Bound, result: Result) -> list[bool | None]:
-    """Where HAVING is true, or not, of every table that the release allows; None where that is open."""
-    bounded = {name: found for name, found in result.estimates.items() if found.is_bounded}
-    taken = {name.lower() for name in (*result.keys, *result.estimates)}
-    columns = {key.column.name: result.keys[key.alias] for key in bound.keys if isinstance(key.column, Column)}
-    keys = result.keys | {name: array for name, array in columns.items() if name.lower() not in taken}
-    try:
-        truths = _rows_of(bound, replace(result, keys=keys, estimates=bounded)).truths(bound.outcome.written)
-    except QueryError:
-        return [None] * result.cells
-    return [flags == _TRUE if flags in (_TRUE, _FALSE, _NULL) else None for flags in truths]
-
-
-def _check_results(bound: Bound, result: Result) -> None:
-    """Refuse what a question computes from its results, or asks of them, where it has no value for sure."""
-    if not bound.outcome.may_fail:
-        return
-    bounded = {name: found for name, found in result.estimates.items() if found.is_bounded}
-    rows = _rows_of(bound, replace(result, estimates=bounded))
-    rows.defined.predicate(bound.outcome.having)
-    for expression in bound.outcome.expressions:
-        rows.defined.expression(expression)
-
-
-def _rows_of(bound: Bound, result: Result) -> Answered:
-    counts, everything = _counts(bound), [True] * result.cells
-    numbers = {
-        name: Uncertain(estimate, [name not in counts and not _is_there(estimate, row) for row in range(result.cells)])
-        for name, estimate in result.estimates.items()
-    }
-    decimals = frozenset(item.alias.lower() for item in bound.aggregates if _is_decimal(item))
-    return Answered(result.keys, numbers, everything, everything, decimals=decimals)
-
-
-def _is_decimal(item: Aggregate) -> bool:
-    """Tell whether an aggregate is a decimal number for SQL."""
-    column = item.column
-    return item.function in _DECIMALS and isinstance(column, Column) and column.kind is Kind.DECIMAL
-
-
-def _counts(bound: Bound) -> set[str]:
-    return {item.alias for item in bound.aggregates if item.function in ("count", "distinct", "regr_count")}
-
-
-def _shows_rows(estimate: Estimate, is_count: bool, row: int) -> bool:
-    """Tell whether a number proves that its group has a row."""
-    low = estimate.lower[row]
-    return low is not None and (low >= 1 if is_count else bool(estimate.exact[row]))
-
-
-def _is_more(node: Expression) -> bool:
-    if isinstance(node, Arithmetic):
-        return _is_more(node.left) or _is_more(node.right)
-    return isinstance(node, Call | Case) or (isinstance(node, Name) and not node.text.startswith(SLOT))
-
-
-def _is_there(estimate: Estimate, row: int) -> bool:
-    """Tell whether a number is not NULL for sure."""
-    return estimate.exact[row] and estimate.lower[row] is not None
 
 
 def _combine(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
@@ -451,7 +355,7 @@ def _compare(operator: str, left: tuple[Fraction, Fraction], right: tuple[Fracti
         meets = left[0] <= right[1] and right[0] <= left[1]
         differs = not left[0] == left[1] == right[0] == right[1]
         true, false = (meets, differs) if operator == "=" else (differs, meets)
-    return (_TRUE if true else 0) | (_FALSE if false else 0)
+    return (TRUE if true else 0) | (FALSE if false else 0)
 
 
 def _floating(ends: tuple[Fraction, Fraction], room: Fraction | None) -> tuple[Fraction, Fraction]:
@@ -465,7 +369,7 @@ def _floating(ends: tuple[Fraction, Fraction], room: Fraction | None) -> tuple[F
 
 
 def _invert(flags: int) -> int:
-    return (flags & _NULL) | (_FALSE if flags & _TRUE else 0) | (_TRUE if flags & _FALSE else 0)
+    return (flags & NULL) | (FALSE if flags & TRUE else 0) | (TRUE if flags & FALSE else 0)
 
 
 def _joiner(order: tuple[int, int, int]) -> Callable[[int, int], int]:
@@ -478,5 +382,5 @@ def _joiner(order: tuple[int, int, int]) -> Callable[[int, int], int]:
     return join
 
 
-_AND = _joiner((_FALSE, _NULL, _TRUE))
-_OR = _joiner((_TRUE, _NULL, _FALSE))
+_AND = _joiner((FALSE, NULL, TRUE))
+_OR = _joiner((TRUE, NULL, FALSE))

@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result, Rounding
-from hedgerow.query.answered import Answered, conclude_result
+from hedgerow.query.answered import Answered
 from hedgerow.query.calculated import Uncertain
+from hedgerow.query.conclude import conclude_result
 from hedgerow.query.evidence.view import column_of
 from hedgerow.query.sql.bind import bind_outcome
 from hedgerow.query.sql.question import (

@@ -423,13 +423,13 @@ def bind_outcome(
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
     )
-    keys = {key.alias: _named(key.column, key.alias) for key in bound.keys}
+    keys = {key.alias: _rename(key.column, key.alias) for key in bound.keys}
     for item in named:
         _check_computed(item.expression, keys)
     kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
     results |= {item.alias: Column(item.alias, _computed_kind(item.expression, kinds)) for item in named}
     taken = {name.lower() for name in (*results, *keys)}
-    others = {c.name: _named(c, f"{SLOT}{c.name}") for c in bound.groups if c.name.lower() not in taken}
+    others = {c.name: _rename(c, f"{SLOT}{c.name}") for c in bound.groups if c.name.lower() not in taken}
     shown_as = {key.column: keys[key.alias] for key in reversed(bound.keys)}
     grouped: dict[Expression, Column] = {
         node: shown_as.get(column, others.get(column.name, column))
@@ -478,7 +478,7 @@ def _result_column(item: Aggregate) -> Column:
     return Column(item.alias, item.column.kind if is_valued and isinstance(item.column, Column) else Kind.FLOAT)
 
 
-def _named(key: Expression, name: str) -> Column:
+def _rename(key: Expression, name: str) -> Column:
     """A column of GROUP BY under the name that it has among the results, with all digits of its decimals."""
     assert isinstance(key, Column), "a bound key is a column"
     return replace(key, name=name)
