@@ -58,6 +58,12 @@ FLAT = [
         "ORDER BY place DESC LIMIT 2",
         "SELECT town AS place, avg(s) AS m FROM release GROUP BY town HAVING count(*) > 3 ORDER BY town DESC LIMIT 2",
     ),
+    (
+        "SELECT length(town) AS k, k % 2 AS x, count(*) AS n FROM (SELECT w AS k, town FROM release) GROUP BY 1, 2 "
+        "HAVING count(*) FILTER (WHERE k > 3) > 0",
+        "SELECT length(town) AS k, w % 2 AS x, count(*) AS n FROM release GROUP BY 1, 2 "
+        "HAVING count(*) FILTER (WHERE w > 3) > 0",
+    ),
 ]
 
 

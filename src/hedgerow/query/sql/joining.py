@@ -383,7 +383,7 @@ def _at(key: exp.Expression, selected: Sequence[exp.Expression]) -> exp.Expressi
 
 def names_result(column: exp.Column, grouped: Collection[str]) -> bool:
     """Tell whether a name that is that of a result means it: alone in ORDER BY, or in HAVING if not grouped by."""
-    clause = column.find_ancestor(exp.Having, exp.Order, exp.AggFunc, exp.Select)
+    clause = column.find_ancestor(exp.Having, exp.Order, exp.AggFunc, exp.Filter, exp.Select)
     if column.table or not isinstance(clause, exp.Having | exp.Order) or isinstance(clause.parent, exp.WithinGroup):
         return False
     return isinstance(column.parent, exp.Ordered) or column.name.lower() not in grouped
