@@ -1,6 +1,7 @@
 """A question that looks at a row in which an expression has no value is refused; other rows do not matter."""
 
 import math
+import time
 
 import pyarrow as pa
 import pytest
@@ -64,6 +65,8 @@ REFUSED = [
     "SELECT CASE WHEN 9 / count(*) FILTER (WHERE s > 2 AND a = 1) > 9 THEN 1 ELSE 0 END AS n FROM release",
     "SELECT CASE WHEN abs(9 / count(*) FILTER (WHERE s > 2 AND a = 1)) > 9 THEN 1 ELSE 0 END AS n FROM release",
     "SELECT max(m) AS n FROM (SELECT a, 9 / count(*) FILTER (WHERE s > 2) AS m FROM release GROUP BY a)",
+    "SELECT u, count(*) AS n FROM release GROUP BY u HAVING ln(u) > 1",
+    "SELECT t, count(*) AS n FROM release GROUP BY t HAVING t::INT > 1",
 ]
 ANSWERED = [
     "SELECT count(*) AS n FROM release WHERE u <> 0 AND a / u > 2",
@@ -93,6 +96,7 @@ ANSWERED = [
     "SELECT sum(CASE WHEN k > 0 THEN m / k END) AS n FROM (SELECT u AS k, count(*) AS m FROM release GROUP BY u)",
     "SELECT count(*) AS n FROM release WHERE a / (u - 9) < 0",
     "SELECT count(*) AS n FROM release WHERE abs(-1) > 0 AND a / 2 > 0",
+    "SELECT count(*) AS n FROM release HAVING length(repeat('a', 3)) > 1",
     "SELECT 9 / count(*) FILTER (WHERE s > 2 AND a = 1) AS n FROM release",
     "SELECT CASE WHEN 9 / nullif(count(*) FILTER (WHERE s > 2 AND a = 1), 0) > 9 THEN 1 ELSE 0 END AS n FROM release",
     "SELECT max(m) AS n FROM (SELECT a, 9 / nullif(count(*) FILTER (WHERE s > 2), 0) AS m FROM release GROUP BY a)",
@@ -135,6 +139,42 @@ def test_the_advice_is_the_one_that_fits(item, ways):
     every = ("NULLIF", "TRY_CAST", "TRY_STRPTIME", "CASE")
     assert all(way in str(caught.value) for way in ways)
     assert [word for word in every if word in str(caught.value)] == [w for w in every if any(w in way for way in ways)]
+
+
+GROWING = [
+    "repeat(t, 400000000)",
+    "repeat(repeat(repeat(t, 900), 900), 900)",
+    "lpad(t, 100000000, 'x')",
+    "rpad(t, 400000000, 'x')",
+    "replace(replace(repeat(t, 900), 'x', repeat('x', 900)), 'x', repeat('x', 900))",
+    "regexp_replace(repeat(t, 900), '.', repeat('x', 900), 'g')",
+    "printf('%0400000000d', a)",
+    "printf('%*d', 400000000, a)",
+    "format('{:>400000000}', a)",
+    "format('{:>{}}', a, 400000000)",
+]
+
+
+@pytest.mark.parametrize("where", ["WHERE length({}) > 1", "GROUP BY t, a HAVING length({}) > 1"])
+@pytest.mark.parametrize("text", GROWING)
+def test_texts_that_would_be_very_long_are_refused_before_they_are_made(release, text, where):
+    """A few signs of a question must not ask for gigabytes, and not for seconds; short ones are answered."""
+    began = time.process_time()
+    with pytest.raises(QueryError, match="shorter texts"):
+        connect(release).sql(f"SELECT count(*) AS n FROM release {where.format(text)}")
+    assert time.process_time() - began < 5
+
+
+def test_texts_that_are_filled_up_and_replaced_are_those_of_duckdb(release):
+    """What stands in the place of its functions gives what they give."""
+    texts = ["repeat(t, 3)", "lpad(t, 4, '0')", "rpad(t, 4, 'ab')", "replace(t, 'x', 'yz')", "printf('%04d-%s', a, t)"]
+    texts += ["regexp_replace(t, 'x', 'y')", "regexp_replace(t, '.', 'y', 'g')", "format('{:>5} {} 20000', t, a)"]
+    with original_of(pa.table(COLUMNS)) as original:
+        for text in texts:
+            asked = f"SELECT {text} AS k, count(*) AS n FROM release WHERE t IS NOT NULL AND a IS NOT NULL GROUP BY 1"
+            found = connect(release).answers(asked)
+            ours = dict(zip(found.keys["k"].to_pylist(), found.estimates["n"].lower, strict=True))
+            assert ours == dict(original.execute(asked).fetchall()), text
 
 
 @pytest.mark.parametrize("engine", ["arrays", "duckdb"])

@@ -12,6 +12,7 @@ import functools
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -42,7 +43,7 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
-__all__ = ["DIVISOR", "as_divisor", "compute", "run_over", "scale_of", "typed"]
+__all__ = ["DIVISOR", "GROWING", "as_divisor", "compute", "run_over", "scale_of", "typed"]
 
 _SETTINGS = (
     "ieee_floating_point_ops = false",
@@ -92,6 +93,21 @@ _DIVISORS = {
     False: f"CREATE MACRO {DIVISOR}(x) AS nullif(x, 0)",
     True: f"CREATE MACRO {DIVISOR}(x) AS CASE WHEN x = 0 THEN CAST(concat(x, ' divides') AS INTEGER) ELSE x END",
 }
+_TOO_LONG = {False: "NULL", True: "CAST(CAST(concat(x, ' grows') AS INTEGER) AS VARCHAR)"}
+"""What comes of a text that would be too long: nothing, or an error."""
+_FILLED, _REPLACED = 1_000, 100_000
+"""Signs that texts may have, filled up or with parts replaced: a few signs of a question can ask for gigabytes."""
+_GROWING = {
+    "repeat(x, n)": f"length(x) * n > {_FILLED}",
+    "lpad(x, n, y)": f"n > {_FILLED}",
+    "rpad(x, n, y)": f"n > {_FILLED}",
+    "replace(x, y, z)": f"length(x) * (1 + length(z)) > {_REPLACED}",
+    "regexp_replace(x, y, z), (x, y, z, o)": f"(1 + length(x)) * (1 + length(z)) > {_REPLACED}",
+    "printf(x, a), (x, a, b), (x, a, b, c), (x, a, b, c, d)": "regexp_matches(x, '%[^a-zA-Z%]*([0-9]{4}|[*])')",
+    "format(x, a), (x, a, b), (x, a, b, c), (x, a, b, c, d)": "regexp_matches(x, '[{][^{}]*:[^{}]*([0-9]{4}|[{])')",
+}
+"""Functions whose texts may grow, and when they would be too long; at most four values are formatted."""
+GROWING = tuple(forms.partition("(")[0] for forms in _GROWING)
 _lock = threading.Lock()
 
 
@@ -105,16 +121,29 @@ def as_divisor(node: exp.Expression) -> exp.Expression:
 def _database(finds_failures: bool = False) -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute(_DIVISORS[finds_failures])
+    for forms, is_long in _GROWING.items():
+        connection.execute(_guard(forms, is_long, _TOO_LONG[finds_failures]))
     for setting in _SETTINGS:
         with contextlib.suppress(duckdb.CatalogException):  # older versions lack one, and what it prevents
             connection.execute(f"SET {setting}")
     return connection
 
 
+def _guard(forms: str, is_long: str, otherwise: str) -> str:
+    """A macro in the place of DuckDB's function, for each number of its arguments."""
+    name, _, taken = forms.partition("(")
+    bodies = [
+        f"({taken}) AS CASE WHEN {is_long} THEN {otherwise} ELSE system.main.{name}({taken}) END"
+        for taken in taken.rstrip(")").split("), (")
+    ]
+    return f"CREATE MACRO {name}{', '.join(bodies)}"
+
+
 def typed(node: Scalar) -> Scalar:
     """Give an expression, whose operands are bound, the kind of what it gives."""
-    kind, _ = _result(node.sql, tuple(_type_of(operand) for operand in node.operands))
-    return Scalar(node.sql, node.operands, kind)
+    types = tuple(_type_of(operand) for operand in node.operands)
+    kind, _ = _failure(node.sql, types) if node.is_failure else _result(node.sql, types)
+    return replace(node, kind=kind)
 
 
 def _type_of(operand: Expression) -> str:

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from hedgerow.errors import QueryError
 from hedgerow.query.sql.bind import compare_constant
-from hedgerow.query.sql.computing import DIVISOR
+from hedgerow.query.sql.computing import DIVISOR, GROWING
 from hedgerow.query.sql.dialect import QuestionSQL
 from hedgerow.query.sql.question import (
     ALWAYS,
@@ -222,6 +222,8 @@ def _advice(node: Any, has_texts: bool) -> str:
         return f"x {_DIVISIONS[type(node)]} NULLIF(y, 0)"
     if name in ("strptime", "sqrt", "ln", "log", "log2", "log10"):
         return "TRY_STRPTIME" if name == "strptime" else f"CASE WHEN x > 0 THEN {name}(x) END"
+    if name in GROWING:
+        return f"{name}(...) so that it gives shorter texts"
     return f"CASE WHEN ... THEN {name}(...) END" if name else ""
 
 
@@ -239,7 +241,7 @@ _TOTAL_TEXT = """
 cbrt ceil ceiling char_length character_length concat concat_ws contains cos date_part date_trunc day dayname
 dayofmonth dayofweek dayofyear ends_with floor greatest hour if ifnull iif instr isfinite isinf isnan isodow isoyear
 lcase least left len length lower ltrim md5 minute month monthname nullif pi position prefix quarter regexp_extract
-regexp_full_match regexp_matches regexp_replace replace reverse right round rtrim second sha1 sha256 sign sin
+regexp_full_match regexp_matches reverse right round rtrim second sha1 sha256 sign sin
 starts_with strftime strip_accents strlen strpos substr substring suffix translate trim trunc ucase upper week weekday
 weekofyear year yearweek
 """
