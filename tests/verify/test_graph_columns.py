@@ -57,6 +57,17 @@ def test_a_column_of_edges_that_names_an_end_is_refused(value, monkeypatch):
         graph.SafeGrouping(4, 4).publish(known)
 
 
+def test_more_columns_than_are_compared_are_refused(monkeypatch):
+    """A small file of some hundred columns on each side would take minutes."""
+    harmless = _graph(seen=HARMLESS["of edges"])
+    monkeypatch.setattr("hedgerow.verify.graph.MOST_PAIRS", 1)
+    with pytest.raises(hr.BrokenPromise, match="more columns than are compared"):
+        graph.SafeGrouping(4, 4).publish(harmless)
+    monkeypatch.setattr("hedgerow.graph.form.MOST_PAIRS", 1)
+    with pytest.raises(hr.SchemaError, match="at most 1 pairs of them"):
+        graph.SafeGrouping(4, 4).publish(harmless)
+
+
 @pytest.mark.parametrize("value", HARMLESS.values(), ids=HARMLESS)
 def test_other_columns_of_edges_are_published(value):
     """They belong to edges, or to nobody that is listed."""

@@ -39,7 +39,7 @@ from hedgerow.partition.shuffles import by_code, permutation, shuffle_within
 from hedgerow.randomness import Keys, system_keys
 from hedgerow.release.release import Made
 from hedgerow.verify.graph import count_ends, count_known, edge_classes, is_function, numbers_of
-from hedgerow.verify.graph_columns import columns_that_name
+from hedgerow.verify.graph_columns import MOST_PAIRS, columns_that_name
 from hedgerow.verify.values import Guarantee
 
 if TYPE_CHECKING:
@@ -117,6 +117,11 @@ def check_no_names(graph: BipartiteGraph) -> None:
         return
     for side, table, found in (("left", graph.left, graph.left_ends), ("right", graph.right, graph.right_ends)):
         ends = found[graph.values.pairs].astype(np.int64)
+        if len(graph.values.columns) * table.num_columns > MOST_PAIRS:
+            raise SchemaError(
+                f"The edges have {len(graph.values.columns)} columns and the {side} table has {table.num_columns}; at "
+                f"most {MOST_PAIRS:,} pairs of them are compared, so leave some out."
+            )
         for name, column in columns_that_name(graph.values.columns, ends, table, np.arange(table.num_rows)):
             raise SchemaError(
                 f"'{name}' of the edges is '{column}' of the {side} entity at each edge, which tells which node is "

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from hedgerow.arrays import Ints
 from hedgerow.cores import on_cores
 from hedgerow.errors import BrokenPromise, BundleError, counted, within_limits
-from hedgerow.verify.graph_columns import columns_that_name
+from hedgerow.verify.graph_columns import MOST_PAIRS, columns_that_name
 from hedgerow.verify.graph_words import FOLLOWING, graph_words
 from hedgerow.verify.holding import Held, hold
 from hedgerow.verify.made import check_graph_made
@@ -393,6 +393,8 @@ def _check_no_names(release: PublishedGraph, groups: list[Ints]) -> list[str]:
     columns = {name: edges.column(name) for name in edges.column_names if name not in ("left_node", "right_node")}
     for number, side in enumerate(SIDES):
         entities = release.tables[side].drop_columns([release.group_columns[number]])
+        if len(columns) * entities.num_columns > MOST_PAIRS:
+            raise BrokenPromise(f"The edges and the {side} entities have more columns than are compared in pairs.")
         ends = _numbers(edges.column(f"{side}_node"))
         for name, column in columns_that_name(columns, ends, entities, groups[number]):
             raise BrokenPromise(

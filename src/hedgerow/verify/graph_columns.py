@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints, is_numeric
 
-__all__ = ["columns_that_name"]
+__all__ = ["MOST_PAIRS", "columns_that_name"]
 
 _CHANCE = 20.0
 """Bits beyond which a fit is no coincidence."""
+MOST_PAIRS = 4_096
+"""Columns of edges times columns of a side: each pair is compared, so that a small file could take hours."""
 
 
 def columns_that_name(
