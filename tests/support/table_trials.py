@@ -52,6 +52,9 @@ HANGS = 30.0
 QUESTIONS = 2
 """Questions a release; three times as many where both engines are asked, for opening a database costs most."""
 
+_EXPORTS = {"excel": "export.xlsx", "sqlite": "export.sqlite"}
+"""What is exported to a file; others are folders."""
+
 _SUPPRESSES = ("robust", "full-domain")
 """Methods that choose rows to suppress, so that the truth about the rest cannot be told from the table."""
 
@@ -202,7 +205,7 @@ def _do_more(trial: Trial, opened: hr.Release, folder: Path, number: int, counts
     """What is done with some bundles only: export, certificate, attacks."""
     way = trial.way
     if way.export is not None:
-        target = folder / f"export.{way.export}"
+        target = folder / _EXPORTS.get(way.export, "export")
         # The other programs have limits of their own, of which a refusal tells.
         done = _step(
             f"export {way.export}", lambda: export_files(opened, target, way.export), refusals=way.export != "csv"

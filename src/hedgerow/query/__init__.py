@@ -126,7 +126,6 @@ class Session:
 
     def run(self, bound: Bound, scalars: Mapping[str, Estimate] | None = None) -> Result:
         """Answer a bound question: the engine's results, and what the question says about them."""
-        from hedgerow.query.conclude import conclude_result, finish_result
         from hedgerow.query.cut import cut_results
         from hedgerow.query.filtered import run_filtered
         from hedgerow.query.sql.question import ALWAYS
@@ -136,6 +135,10 @@ class Session:
         if bound.may_fail:
             self.check(bound)
         found = cut_results(bound, found) if any(item.scale is not None for item in bound.aggregates) else found
+        if bound.outcome.is_plain:
+            return found
+        from hedgerow.query.conclude import conclude_result, finish_result
+
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
         if not (bound.outcome.computed or bound.outcome.may_fail):
