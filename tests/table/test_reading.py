@@ -14,6 +14,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.scale import column_names
+from hedgerow.verify import verify_bundle
 
 PLAIN = "name;pay;born\nAnn;1,5;2000-01-02\nBob;2,25;1999-12-31\n"
 
@@ -131,6 +132,27 @@ def test_a_table_of_duckdb(tmp_path):
     ):
         with pytest.raises(hr.InputError, match=message):
             hr.read_table(wrong)
+
+
+def test_a_view_of_a_database_reads_nothing_but_the_database(tmp_path):
+    """A database from a stranger does not read the owner's files, nor variables, in memory and in blocks."""
+    duckdb = pytest.importorskip("duckdb")
+    (tmp_path / "own.csv").write_text("age,pay\n" + "".join(f"{20 + n % 9},{n % 5}\n" for n in range(45)))
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE TABLE people AS SELECT range % 9 AS age, range % 5 AS pay FROM range(45)")
+        connection.execute("CREATE VIEW same AS SELECT * FROM people")
+        connection.execute(f"CREATE VIEW files AS SELECT * FROM read_csv('{tmp_path}/own.csv')")
+        connection.execute(f"CREATE VIEW bytes AS SELECT 1 AS age, size AS pay FROM read_blob('{tmp_path}/own.csv')")
+    schema = hr.Schema(quasi="age", sensitive="pay")
+    for number, name in enumerate(("files", "bytes")):
+        source = f"duckdb:{tmp_path}/d.duckdb#{name}"
+        with pytest.raises(hr.InputError, match="reads more than the database"):
+            hr.read_table(source)
+        with pytest.raises(hr.InputError, match="cannot be read"):
+            hr.Anatomy(2).publish(source, schema, out=tmp_path / f"out{number}")
+    assert hr.read_table(f"duckdb:{tmp_path}/d.duckdb#same").num_rows == 45
+    hr.Anatomy(2).publish(f"duckdb:{tmp_path}/d.duckdb#same", schema, out=tmp_path / "out")
+    assert verify_bundle(tmp_path / "out").checks
 
 
 def test_a_server_that_is_not_there_is_refused_without_its_address():

@@ -29,7 +29,7 @@ from hedgerow.table.dialect import Dialect, find_dialect, to_utf8
 from hedgerow.table.flat import check_type, without_index
 from hedgerow.table.options import ReadOptions, require_columns
 from hedgerow.table.read import READERS
-from hedgerow.table.sources import PACKED, is_database, open_parquet
+from hedgerow.table.sources import PACKED, SEALED, is_database, open_parquet
 from hedgerow.table.typed import MISSING, DecimalSign, type_declared
 
 _SAMPLE = 1 << 18
@@ -44,6 +44,8 @@ def open_duckdb(connection: Any, source: object) -> DuckSource:
             raise InputError("A database needs the name of a table behind '#': duckdb:file#table.")
         opened = "The DuckDB database cannot be opened; it may be damaged, newer, or in use elsewhere."
         attempt(lambda: connection.execute(f"ATTACH {quote_text(existing_file(file))} AS source (READ_ONLY)"), opened)
+        for setting, value in SEALED.items():
+            connection.execute(f"SET {setting} = {value}")
         return DuckSource(connection, "source." + ".".join(map(quote_name, name.split("."))))
     if isinstance(source, str | Path):
         return _open_parquet(connection, Path(text))

@@ -130,6 +130,11 @@ def _folder_keys(files: Sequence[Path], shown: str) -> pa.Schema:
     return pa.schema(kinds)
 
 
+SEALED = {"enable_external_access": "false", "python_enable_replacements": "false"}
+"""Settings under which a database reads nothing but itself: what is called a table may be a view of the owner's files,
+of an address in the network, or of a variable of Python's."""
+
+
 def is_database(source: str) -> bool:
     """Return whether a source names a table of a database."""
     return source.startswith((_DUCKDB, *POSTGRES))
@@ -150,8 +155,8 @@ def _read_duckdb(file: Path, name: str) -> Table:
     import duckdb
 
     opened = f"'{file.name}' cannot be opened as a DuckDB database; it may be damaged, newer, or in use elsewhere."
-    missing = "The DuckDB database has no such table, or it cannot be read."
-    with attempt(lambda: duckdb.connect(str(file), read_only=True), opened) as connection:
+    missing = "The DuckDB database has no such table, or a view that reads more than the database, or it is damaged."
+    with attempt(lambda: duckdb.connect(str(file), read_only=True, config=dict(SEALED)), opened) as connection:
         found = attempt(lambda: connection.sql(f"SELECT * FROM {name}"), missing)
         return flatten(stoppable(lambda: arrow_of(found, missing), connection.interrupt), "file")
 
