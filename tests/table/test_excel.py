@@ -1,6 +1,8 @@
 """Workbooks."""
 
 import datetime as dt
+import re
+import subprocess
 import sys
 import zipfile
 
@@ -202,3 +204,97 @@ def test_formulas_without_results_are_refused_and_hidden_rows_are_counted(tmp_pa
         write(**{sheet: parts[sheet].replace(b"<v>3</v>", formula, 1)})
         with pytest.raises(InputError, match="'people' has formulas whose results are not stored"):
             read_table(path)
+
+
+CORNERS = {
+    "quotes": "<row r='1048576'><c r='XFD1048576'><v>1</v></c></row>",
+    "small letters": '<row r="1048576"><c r="xfd1048576"><v>1</v></c></row>',
+    "blanks": '<row r="1048576"><c r = "XFD1048576"><v>1</v></c></row>',
+    "a line end": '<row r="1048576"><c\nr="XFD1048576"><v>1</v></c></row>',
+    "a prefix": '<row r="1048576" xmlns:y="y"><y:c r="XFD1048576"><v>1</v></y:c></row>',
+    "no place": '<row r="1048576">' + "<c/>" * 16_383 + "<c><v>1</v></c></row>",
+    "more letters": '<row r="1000"><c r="AAAAAA1000"><v>1</v></c></row>',
+    "just below the limit of cells": '<row r="1048576"><c r="AAA1048576"><v>1</v></c></row>',
+}
+
+
+def _with_sheet(path, rows, *, part="xl/worksheets/sheet1.xml", **more):
+    """Put rows of XML in the place of a workbook's only sheet, under another name if asked, and add parts."""
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    sheet = parts.pop("xl/worksheets/sheet1.xml").replace("</sheetData>", f"{rows}</sheetData>")
+    links = parts["xl/_rels/workbook.xml.rels"].replace("worksheets/sheet1.xml", part.removeprefix("xl/"))
+    parts |= {part: sheet, "xl/_rels/workbook.xml.rels": links} | more
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return path
+
+
+def _refused(path):
+    """Read a workbook in a process of its own, with little memory: without it the library aborts the process."""
+    resource = pytest.importorskip("resource")
+    code = f"import hedgerow as hr\ntry: hr.read_table({str(path)!r})\nexcept hr.InputError as error: print(error)"
+    limit = 4 << 30
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )
+    assert done.returncode == 0, done.stderr[-300:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("way", CORNERS)
+def test_a_far_cell_is_refused_however_it_is_written(way, book):
+    """XML has many ways to write one cell, and the library reads them all."""
+    said = _refused(_with_sheet(book(s=[["a"], [1]]), CORNERS[way]))
+    assert re.search(r"The file announces|A sheet stores \d cells and spreads them", said)
+
+
+def test_a_sheet_of_any_name_is_looked_at(book):
+    """What is a sheet is said by its contents: its part may be called a picture."""
+    for part in ("xl/media/a.png", "xl/content.xml"):
+        said = _refused(_with_sheet(book(s=[["a"], [1]]), CORNERS["quotes"], part=part))
+        assert "The file announces" in said
+
+
+def test_cells_written_in_other_ways_are_read(book):
+    """A sheet that needs the parser of XML is read as before."""
+    path = _with_sheet(book(s=[["a"], [1]]), "<row r='3'><c r='A3'><v>2</v></c></row><row><c><v>3</v></c></row>")
+    assert read_table(path).arrow.column("a").to_pylist() == [1, 2, 3]
+
+
+def test_a_sheet_of_repeated_cells_is_refused(tmp_path):
+    """In .ods files one cell can stand for a hundred million; empty ones at the ends are what every such file has."""
+    spaces = {name: f"urn:oasis:names:tc:opendocument:xmlns:{name}:1.0" for name in ("office", "table", "text")}
+    declared = " ".join(f'xmlns:{name}="{space}"' for name, space in spaces.items())
+    cell = '<table:table-cell {} office:value-type="{}" office:value="1"><text:p>a</text:p></table:table-cell>'
+    first = f"<table:table-row>{cell.format('', 'string')}</table:table-row>"
+    many, wide = 'table:number-rows-repeated="{}"', 'table:number-columns-repeated="{}"'
+    end = f"<table:table-row {many.format(1_048_000)}><table:table-cell {wide.format(16_384)}/></table:table-row>"
+    for rows, columns, refused in ((3, 1, False), (1_000_000, 100, True)):
+        row = f"<table:table-row {many.format(rows)}>{cell.format(wide.format(columns), 'float')}</table:table-row>"
+        path = tmp_path / f"{rows}.ods"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+            archive.writestr("META-INF/manifest.xml", "<manifest/>")
+            archive.writestr(
+                "content.xml",
+                f"<office:document-content {declared}><office:body><office:spreadsheet>"
+                f'<table:table table:name="s">{first}{row}{end}</table:table>'
+                "</office:spreadsheet></office:body></office:document-content>",
+            )
+        if refused:
+            assert "A sheet stores 2 cells" in _refused(path)
+        else:
+            assert read_table(path).num_rows == rows
+
+
+def test_large_descriptions_and_packed_texts_are_refused(book):
+    """Styles are read as a whole, so few bytes of a packed file must not become a tree of millions of elements."""
+    styles = "<styleSheet>" + "<a/>" * 5_000_000 + "</styleSheet>"
+    with pytest.raises(InputError, match=r"part 'xl/styles\.xml' has more than"):
+        read_table(_with_sheet(book(s=[["a"], [1]]), "", **{"xl/styles.xml": styles}))

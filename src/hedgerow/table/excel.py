@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from xml.etree import ElementTree
+from xml.parsers import expat
 
 import pyarrow as pa
 
@@ -27,10 +28,21 @@ from hedgerow.table.table import Table
 from hedgerow.table.typed import column_of, with_zeros
 
 _MOST_UNPACKED = 4 * 2**30
-"""Bytes that a workbook may unpack to."""
+_ALWAYS_UNPACKED = 2**28
+_MOST_RATIO = 100
+"""Bytes that a workbook may unpack to; few of them, or so many times its own size."""
+
+_MOST_DESCRIPTION = 1 << 24
+"""Bytes of a part that is read as a whole: its list of sheets, its styles."""
+
+_ALWAYS_CELLS = 10_000_000
+_MOST_SPARSE = 16
+"""Cells of a grid, each of which takes memory whether it is stored or not; few of them, or so many for a stored one."""
 
 _CHUNK = 1 << 22
-_CELL = re.compile(rb'<(?:x:)?c\b[^>]*?\br="([A-Z]{1,3})(\d{1,7})"')
+_OPENED = re.compile(rb"<(?!/)(?:[^\s<>]*:)?(?:c|row)[\s/>]")
+_PLAIN = re.compile(rb'<(?:x:)?(?:c r="([A-Z]{1,3})(\d{1,7})"|row r="(\d{1,7})")(?:\s+(?!r=)[\w:.-]+="[^"<>]*")*\s*/?>')
+"""A cell and a row as spreadsheet programs write them; whatever else opens one is left to a parser of XML."""
 _STYLED = re.compile(rb'<(?:x:)?c\b[^>]*?\bs="(\d+)"')
 _PLACE = re.compile(rb'\br="([A-Z]{1,3})(\d{1,7})"')
 _WITHOUT_RESULT = re.compile(rb"(?:</(?:x:)?f>|<(?:x:)?f\b[^>]*/>)</(?:x:)?c>")
@@ -78,30 +90,111 @@ def read_excel(
 def _check_unpacked(file: Path, max_cells: int) -> None:
     """A workbook is a zip archive of XML: count what it unpacks to, and how far its cells reach, before it is built.
 
-    One cell in the last corner of a sheet makes a grid of seventeen thousand million cells.
+    One cell in the last corner of a sheet makes a grid of seventeen thousand million cells. Which parts are sheets is
+    seen from what they hold, since a part can have any name; reading each to its end shows whether its size is true.
     """
     if not zipfile.is_zipfile(file):
         return
     with zipfile.ZipFile(file) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > _MOST_UNPACKED:
-            raise InputError(f"The workbook unpacks to {unpacked:,} bytes, more than {_MOST_UNPACKED:,}.")
-        for entry in archive.namelist():
-            if entry.startswith("xl/worksheets/") and entry.endswith(".xml"):
-                check_size(*_extent(archive, entry), max_cells=max_cells)
+        most = min(_MOST_UNPACKED, max(_ALWAYS_UNPACKED, _MOST_RATIO * file.stat().st_size))
+        if unpacked > most:
+            raise InputError(f"The workbook unpacks to {unpacked:,} bytes, more than {most:,}.")
+        for entry in archive.infolist():
+            _check_grid(_extent(archive, entry), max_cells)
+            if entry.filename == "content.xml":
+                _check_grid(_opendocument_grid(archive, entry), max_cells)
 
 
-def _extent(archive: zipfile.ZipFile, entry: str) -> tuple[int, int]:
-    """The last row and the last column in which a sheet has a cell."""
-    rows, columns = 0, 0
+def _check_grid(grid: _Grid, max_cells: int) -> None:
+    check_size(grid.rows, grid.columns, max_cells=max_cells)
+    if grid.rows * grid.columns > max(_ALWAYS_CELLS, _MOST_SPARSE * grid.cells):
+        raise InputError(
+            f"A sheet stores {grid.cells:,} cells and spreads them over {grid.rows:,} rows of {grid.columns:,} "
+            "columns; remove what stands far away from the table."
+        )
+
+
+@dataclass
+class _Grid:
+    """How far the cells of a sheet reach, and how many it stores."""
+
+    rows: int = 0
+    columns: int = 0
+    cells: int = 0
+
+    def add(self, row: int, column: int) -> None:
+        """Note a cell."""
+        self.rows, self.columns, self.cells = max(self.rows, row), max(self.columns, column), self.cells + 1
+
+
+def _extent(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
+    """The last row and the last column in which a sheet has a cell; nothing for a part that is no sheet."""
+    grid, is_sheet, is_plain = _Grid(), False, True
     for text in _pieces(archive, entry):
-        found = _CELL.findall(text)
-        rows = max([rows, *(int(row) for _, row in found)])
-        columns = max([columns, *(_column_number(letters) for letters in {letters for letters, _ in found})])
-    return rows, columns
+        is_sheet |= b"sheetData" in text
+        found = _PLAIN.findall(text)
+        is_plain &= len(found) == len(_OPENED.findall(text))
+        cells = [(letters, row) for letters, row, _ in found if letters]
+        grid.rows = max([grid.rows, *(int(row) for _, row in cells)])
+        grid.columns = max([grid.columns, *(_column_number(letters) for letters in {letters for letters, _ in cells})])
+        grid.cells += len(cells)
+    if not is_sheet:
+        return _Grid()
+    return grid if is_plain else _parsed_grid(archive, entry)
 
 
-def _pieces(archive: zipfile.ZipFile, entry: str) -> Iterator[bytes]:
+def _parsed_grid(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
+    """The same of a sheet whose cells are written in another way, or do not say where they stand."""
+    grid, row, column = _Grid(), 0, 0
+
+    def start(name: str, given: dict[str, str]) -> None:
+        nonlocal row, column
+        kind, place = name.rpartition(":")[2], given.get("r")
+        if kind == "row":
+            row, column = int(place) if place else row + 1, 0
+        elif kind == "c":
+            if not place:
+                column += 1
+            elif found := re.fullmatch("([A-Za-z]+)([0-9]+)", place):
+                row, column = int(found[2]), _column_number(found[1].upper().encode())
+            else:
+                raise ValueError("no place of a cell")
+            grid.add(row, column)
+
+    _parse(archive, entry, start)
+    return grid
+
+
+def _opendocument_grid(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
+    """The extent of the sheets of an .ods file, where cells stand for many; empty ones at the ends do not count."""
+    grid, rows, column = _Grid(), 0, 0
+
+    def start(name: str, given: dict[str, str]) -> None:
+        nonlocal rows, column
+        many = {key.rpartition(":")[2]: value for key, value in given.items()}
+        kind = name.rpartition(":")[2]
+        if kind == "table":
+            rows = 0
+        elif kind == "table-row":
+            rows, column = rows + int(many.get("number-rows-repeated", 1)), 0
+        elif kind in ("table-cell", "covered-table-cell"):
+            column += int(many.get("number-columns-repeated", 1))
+            if {"value-type", "formula"} & many.keys():
+                grid.add(rows, column)
+
+    _parse(archive, entry, start)
+    return grid
+
+
+def _parse(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, start: Callable[[str, dict[str, str]], None]) -> None:
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    with archive.open(entry) as stream:
+        parser.ParseFile(stream)
+
+
+def _pieces(archive: zipfile.ZipFile, entry: str | zipfile.ZipInfo) -> Iterator[bytes]:
     """A sheet's XML in pieces that no cell is cut by."""
     rest = b""
     with archive.open(entry) as stream:
@@ -176,6 +269,8 @@ def _least_digits(code: str) -> int:
 
 
 def _xml(archive: zipfile.ZipFile, entry: str) -> ElementTree.Element:
+    if archive.getinfo(entry).file_size > _MOST_DESCRIPTION:
+        raise InputError(f"The workbook's part '{entry}' has more than {_MOST_DESCRIPTION:,} bytes.")
     return ElementTree.fromstring(archive.read(entry))
 
 
