@@ -41,3 +41,18 @@ def test_nothing_steers_the_terminal(bundle, tmp_path, arguments, monkeypatch):
     if "GROUP BY" in arguments[-1]:
         assert "d\u200ce" in found.output
         assert r"a\x1b[2J" in found.output
+
+
+STRANGE = "a\x1b[31mb\u202ec"
+
+
+@pytest.mark.parametrize(
+    "words", [["frob" + STRANGE], ["verify", "one", STRANGE], ["export", "BUNDLE", "--csv", STRANGE], ["man", STRANGE]]
+)
+def test_names_of_files_do_not_steer_the_terminal(words, bundle, tmp_path, monkeypatch):
+    """A shell puts the names of a stranger's files on the line, and refusals and results quote them."""
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(main, [str(bundle) if word == "BUNDLE" else word for word in words], color=True)
+    assert "\\u202e" in done.output
+    assert "\x1b[31mb" not in done.output
+    assert "\u202e" not in done.output

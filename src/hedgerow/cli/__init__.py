@@ -17,7 +17,7 @@ import click
 
 from hedgerow._version import __version__
 from hedgerow.cli.output import add_output_options, attach_json_files
-from hedgerow.errors import HedgerowError, is_interrupt, limit_reached
+from hedgerow.errors import HedgerowError, is_interrupt, limit_reached, printable
 
 __all__ = ["main"]
 
@@ -110,9 +110,11 @@ class Verbs(click.Group):
     def _fail(self, error: Exception) -> NoReturn:
         """Say what the system refuses, or which fault it was; what click raises is click's to say."""
         if isinstance(error, click.ClickException | click.exceptions.Exit | click.Abort):
+            if isinstance(error, click.ClickException):
+                vars(error).update(message=printable(error.message))  # it may quote the name of a stranger's file
             raise _with_nearest(error)
         if isinstance(error, OSError):
-            click.secho(f"hedgerow: {_system(error)}", err=True, fg="red")
+            click.secho(f"hedgerow: {printable(_system(error))}", err=True, fg="red")
             sys.exit(2)
         if os.environ.get("HEDGEROW_DEBUG"):
             raise error

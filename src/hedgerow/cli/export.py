@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedgerow.cli.output import Output, put_json
-from hedgerow.errors import ParameterError, counted
+from hedgerow.errors import ParameterError, counted, printable
 
 if TYPE_CHECKING:
     from hedgerow.release import Release
@@ -64,7 +64,7 @@ def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes
     files = export_files(release, target, kind)
     put_json(lambda: {"files": [str(file) for file in files]})
     listed = "" if len(files) == 1 else ": " + ", ".join(file.name for file in files)
-    click.echo(f"{counted(release.rows.published, 'row')} in {target}{listed}")
+    click.echo(printable(f"{counted(release.rows.published, 'row')} in {target}{listed}"))
 
 
 def _require_address(url: str) -> None:
@@ -83,7 +83,9 @@ def _load(release: Release, bundle: str, url: str, schema: str, overwrite: bool)
     put_json(lambda: {"files": [], "schema": schema})
     click.echo(f"{counted(release.rows.published, 'row is', 'rows are')} in schema '{schema}'.")
     if release.form.is_permutation:
-        click.echo(f"For the SQL of a question: hedgerow query {bundle} --explain --dialect postgres 'SELECT ...'")
+        click.echo(
+            printable(f"For the SQL of a question: hedgerow query {bundle} --explain --dialect postgres 'SELECT ...'")
+        )
     else:
         place = "" if schema == SCHEMA else f" --schema {shlex.quote(schema)}"
-        click.echo(f"To ask there: hedgerow query {bundle} --engine postgresql://...{place} 'SELECT ...'")
+        click.echo(printable(f"To ask there: hedgerow query {bundle} --engine postgresql://...{place} 'SELECT ...'"))

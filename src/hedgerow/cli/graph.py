@@ -10,7 +10,7 @@ import click
 
 from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.verify import verify_or_exit
-from hedgerow.errors import ParameterError, counted
+from hedgerow.errors import ParameterError, counted, printable
 
 if TYPE_CHECKING:
     from hedgerow.graph import GroupedGraph
@@ -194,7 +194,7 @@ def draw(bundle: str, out: Path) -> None:
 
     picture(open_graph(bundle)).savefig(out, bbox_inches="tight")
     put_json(lambda: {"files": [str(out)]})
-    click.echo(f"written to {out}")
+    click.echo(printable(f"written to {out}"))
 
 
 @graph.command(short_help="Write the published tables as CSV files.")
@@ -212,7 +212,7 @@ def export_files(bundle: str, target: Path, kind: str = "csv", max_bytes: int | 
 
     files = write_files(open_graph(bundle, max_bytes=max_bytes), target, kind)
     put_json(lambda: {"files": [str(file) for file in files]})
-    click.echo(f"{counted(len(files), 'file')} in {target}")
+    click.echo(printable(f"{counted(len(files), 'file')} in {target}"))
 
 
 def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: int | None = None) -> None:
@@ -289,7 +289,7 @@ def _show_release(release: GroupedGraph, out: str) -> None:
         )
     click.echo(f"edges  {release.edges:,}, published exactly between masked nodes")
     click.echo(release.guarantee.promise)
-    click.echo(f"written to {out}")
+    click.echo(printable(f"written to {out}"))
 
 
 @graph.command(short_help="Ask a published graph questions.")

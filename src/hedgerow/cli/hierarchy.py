@@ -10,7 +10,7 @@ import click
 
 from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import pop_reading, reading_flags, split
-from hedgerow.errors import InputError, ParameterError, counted, limit_reached
+from hedgerow.errors import InputError, ParameterError, counted, limit_reached, printable
 
 _SHOWN = 8
 
@@ -56,7 +56,7 @@ def hierarchy(table: str, column: str, out: Path | None, overwrite: bool, **flag
     counts = ", ".join(f"{name}: {len({line[n] for line in lines}):,}" for n, name in enumerate(levels))
     screen.print(f"different labels at {counts}", markup=False)
     if out is not None:
-        click.echo(f"written to {out}; use it with --hierarchy {column}={out}")
+        click.echo(printable(f"written to {out}; use it with --hierarchy {column}={out}"))
 
 
 def _rest(lines: list[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -11,7 +11,7 @@ import click
 
 from hedgerow.cli.output import put_json
 from hedgerow.cli.reading import pop_reading, reading_flags
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, printable
 
 if TYPE_CHECKING:
     from hedgerow.ledger import Entry, Ledger
@@ -117,7 +117,7 @@ def _check(book: Ledger, what: Sequence[str], reading: dict[str, Any]) -> None:
         ]
     )
     if not overlaps:
-        click.echo(f"No release in {book.path.name} is known to hold a row of {Path(what[0]).name}.")
+        click.echo(printable(f"No release in {book.path.name} is known to hold a row of {Path(what[0]).name}."))
         return
     lines = [
         (

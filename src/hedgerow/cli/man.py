@@ -10,6 +10,7 @@ import click
 
 from hedgerow._version import __version__
 from hedgerow.cli.output import Output, put_json
+from hedgerow.errors import printable
 
 
 @click.command()
@@ -29,7 +30,7 @@ def man(folder: Path) -> None:
     for name, text in pages.items():
         (folder / f"{name}.1").write_text(text, encoding="utf-8")
     put_json(lambda: {"pages": [str(folder / f"{name}.1") for name in pages]})
-    click.echo(f"{len(pages)} pages in {folder}")
+    click.echo(printable(f"{len(pages)} pages in {folder}"))
 
 
 def _pages(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:

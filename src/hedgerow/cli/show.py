@@ -131,6 +131,7 @@ def facts(title: str, pairs: Iterable[tuple[str, object]]) -> Any:
 @contextmanager
 def progress_bar() -> Iterator[Progress]:
     """Show the steps of long work on the error stream, if it is a terminal, and leave nothing behind."""
+    from rich.markup import escape
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     screen = console(stderr=True)
@@ -140,4 +141,4 @@ def progress_bar() -> Iterator[Progress]:
     on_compile((lambda sentence: None) if is_quiet else (lambda sentence: screen.print(f"[dim]{sentence}[/dim]")))
     with Progress(*columns, console=screen, transient=True, disable=is_quiet or not screen.is_terminal) as bar:
         task = bar.add_task("", total=1.0)
-        yield lambda step, share: bar.update(task, description=step, completed=share)
+        yield lambda step, share: bar.update(task, description=escape(printable(step)), completed=share)
