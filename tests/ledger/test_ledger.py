@@ -192,7 +192,7 @@ def test_a_ledger_that_is_gone_stops_a_release(book):
 def test_hashes_are_written_after_the_ledger_that_knows_their_key(tmp_path, monkeypatch):
     """So that a first release that was killed is no ledger that is gone."""
 
-    def killed(*args):
+    def killed(*args, **options):
         assert json.loads((tmp_path / "ledger.json").read_text())["entries"] == []
         raise KeyboardInterrupt
 
@@ -349,3 +349,40 @@ def test_a_name_is_known_in_another_spelling(tmp_path):
         hr.Anatomy(2).publish(named.set_column(0, "name", pa.array(names)), SCHEMA, ledger=book)
         with pytest.raises(hr.Infeasible, match="This very table was published before"):
             hr.Anatomy(2).publish(named.set_column(0, "name", pa.array(others)), SCHEMA, ledger=book)
+
+
+FOLDED = {"name": "folded", "town": "folded"}
+
+
+@pytest.mark.parametrize("first", [{}, FOLDED])
+@pytest.mark.parametrize("second", [{}, FOLDED])
+@pytest.mark.parametrize("identifier", [["name"], []])
+def test_rows_are_recognized_in_upper_and_lower_case(first, second, identifier, tmp_path):
+    """Whatever the policy for texts was, and is; strangers stay strangers."""
+    table = people(0, 20) if identifier else people(0, 20).drop_columns("name")
+    shouted = table.set_column(
+        table.column_names.index("town"), "town", pa.array([town.upper() for town in table["town"].to_pylist()])
+    )
+    book = tmp_path / "ledger.json"
+
+    def publish(rows, texts):
+        own = {name: policy for name, policy in texts.items() if name in rows.column_names}
+        schema = hr.Schema(quasi=["age", "town"], sensitive="salary", identifier=identifier, texts=own)
+        hr.Anatomy(2).publish(rows, schema, ledger=book)
+
+    publish(shouted, first)
+    for again in (table, shouted):
+        with pytest.raises(hr.Infeasible, match=f"published before.*by '{'name' if identifier else 'age'}'"):
+            publish(again, second)
+        assert hr.Ledger.open(book).overlaps(again)[0].rows == 20
+    assert not hr.Ledger.open(book).overlaps(people(30, 50))
+
+
+def test_ledgers_in_which_case_counts_are_still_read(tmp_path, monkeypatch):
+    """Marks of older versions are compared as these wrote them."""
+    with monkeypatch.context() as older:
+        older.setattr("hedgerow.ledger.ledger.has_texts", lambda hashes, names: False)
+        hr.Anatomy(2).publish(people(0, 20), SCHEMA, ledger=tmp_path / "ledger.json")
+    assert b"folds" not in (tmp_path / "ledger.json").read_bytes()
+    with pytest.raises(hr.Infeasible, match="This very table was published before"):
+        hr.Anatomy(2).publish(people(0, 20), SCHEMA, ledger=tmp_path / "ledger.json")

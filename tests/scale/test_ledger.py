@@ -2,6 +2,7 @@
 
 import datetime
 import errno
+from contextlib import nullcontext
 
 import duckdb
 import numpy as np
@@ -125,6 +126,20 @@ def test_the_same_rows_are_refused(first, second, tmp_path):
     assert [entry.rows for entry in entries] == [300] * 3
     for entry, name in zip(entries, ("out", "others", "more"), strict=True):
         assert entry.bundle == checksum(tmp_path / name)
+
+
+@pytest.mark.parametrize("first", ["memory", "blocks"])
+@pytest.mark.parametrize("second", ["memory", "blocks"])
+def test_the_same_rows_in_another_case_are_refused(first, second, tmp_path):
+    """Under another policy for texts as well."""
+    table = people().set_column(1, "name", pa.array([f"Canary {n}" for n in range(300)]))
+    folded = hr.Schema(
+        quasi=["age", "born"], sensitive="pay", identifier=["note", "name"], plain="town", texts={"name": "folded"}
+    )
+    for number, (how, schema) in enumerate(((first, SCHEMA), (second, folded))):
+        options = {"out": tmp_path / f"out{number}"} if how == "blocks" else {}
+        with pytest.raises(hr.Infeasible, match="published before") if number else nullcontext():
+            METHOD.publish(table, schema, ledger=tmp_path / "book", **options)
 
 
 def test_rows_are_recognized_without_their_names(tmp_path):

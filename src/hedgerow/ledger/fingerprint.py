@@ -9,7 +9,8 @@ A value is hashed as text: numbers alike whether they came as integers, floats o
 they carry midnight, texts alike in either of Unicode's forms and with signs that nobody sees (as `verify.names` trims
 them), for another program may have written the file. Each column has a key of its own, made from its name. A row is the
 keyed hash of the sum of its values' hashes, so the order of the columns does not matter; the outer hash hides that sums
-add up.
+add up. Under a `FoldedKey` texts are alike in upper and lower case as well, so that rows are recognized whatever policy
+for texts they were published under.
 
 Messages of the same number of words are hashed together, so that every step is one operation on whole arrays.
 """
@@ -35,11 +36,22 @@ _LONG = 64
 """Texts of more bytes are hashed one by one."""
 
 
+class FoldedKey(bytes):
+    """A key under which texts are hashed without regard to case; made from another key, which it does not equal."""
+
+    @classmethod
+    def of(cls, key: bytes) -> FoldedKey:
+        """The one that belongs to a key."""
+        return cls(hashlib.blake2b(key=key, digest_size=16, person=b"folded").digest())
+
+
 class RowHashes(Protocol):
     """The fingerprints of the rows of one table, which may be larger than memory."""
 
     names: tuple[str, ...]
     num_rows: int
+    texts: frozenset[str]
+    """The columns that are texts."""
 
     def is_key(self, column: str, key: bytes) -> bool:
         """Return whether a column tells all rows apart."""
@@ -63,6 +75,7 @@ class Hashes:
     def __init__(self, table: Table, values: dict[tuple[str, bytes], NDArray[np.uint64]] | None = None) -> None:
         self.table = table
         self.names, self.num_rows = tuple(table.names), table.num_rows
+        self.texts = frozenset(field.name for field in table.arrow.schema if pa.types.is_string(field.type))
         self._made: dict[tuple[tuple[str, ...], bytes], NDArray[np.uint64]] = {}
         self._values = {} if values is None else values
 
@@ -96,7 +109,8 @@ class Hashes:
 
 def value_hashes(name: str, domain: pa.Array, key: bytes) -> NDArray[np.uint64]:
     """The hashes of a column's distinct values, and last that of a missing one."""
-    return np.append(_value_hashes(domain, _derive_key(key, f"column {name}")), _missing_hash(name, key))
+    texts = _texts(domain, "folded" if isinstance(key, FoldedKey) else "trimmed")
+    return np.append(_value_hashes(texts, _derive_key(key, f"column {name}")), _missing_hash(name, key))
 
 
 def _missing_hash(name: str, key: bytes) -> NDArray[np.uint64]:
@@ -126,8 +140,7 @@ def _derive_key(key: bytes, use: str) -> Key:
     return key_of(hashlib.blake2b(use.encode(), key=key, digest_size=16).digest())
 
 
-def _value_hashes(domain: pa.Array, key: Key) -> NDArray[np.uint64]:
-    texts = _texts(domain)
+def _value_hashes(texts: pa.Array, key: Key) -> NDArray[np.uint64]:
     if len(texts) == 0:
         return np.empty(0, np.uint64)
     _, ends, data = texts.buffers()
@@ -150,7 +163,7 @@ def _with_long(texts: pa.Array, is_long: NDArray[np.bool_], key: Key) -> NDArray
     return hash_texts(np.frombuffer(joined, np.uint8), offsets, key)
 
 
-def _texts(domain: pa.Array) -> pa.Array:
+def _texts(domain: pa.Array, policy: str) -> pa.Array:
     """Distinct values as text that does not depend on the type they came in."""
     kind = domain.type
     if pa.types.is_floating(kind):
@@ -160,7 +173,7 @@ def _texts(domain: pa.Array) -> pa.Array:
     if pa.types.is_timestamp(kind):
         midnight = " 00:00:00.000000"
         return pa.array([text.removesuffix(midnight) for text in domain.cast(pa.string()).to_pylist()], pa.string())
-    return in_form(domain) if pa.types.is_string(kind) else domain.cast(pa.string())
+    return in_form(domain, policy) if pa.types.is_string(kind) else domain.cast(pa.string())
 
 
 def _decimal_text(value: Decimal) -> str:

@@ -46,7 +46,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hedgerow.errors import BundleError, Infeasible, ParameterError, as_path, counted
-from hedgerow.ledger.fingerprint import Hashes, RowHashes, pieces
+from hedgerow.ledger.fingerprint import FoldedKey, Hashes, RowHashes, pieces
 from hedgerow.ledger.store import (
     MEMORY,
     Contents,
@@ -158,6 +158,10 @@ class Ledger:
         )
         return [(entry, mark) for entry, mark in found if mark is not None]
 
+    def row_key(self, *, folds: bool) -> bytes:
+        """The key of the hashes by which rows are recognized, where case counts or where it does not."""
+        return FoldedKey.of(self.key) if folds else self.key
+
     def _overlaps(self, hashes: RowHashes, series: str | None = None) -> list[Overlap]:
         others = [
             (entry, mark) for entry, mark in self.comparable(hashes.names) if series is None or entry.series != series
@@ -168,7 +172,7 @@ class Ledger:
     def _overlap(self, entry: TableEntry, mark: Mark, hashes: RowHashes) -> Overlap | None:
         before = read_hashes(self.path, mark)
         count = 0
-        for rows in pieces(hashes.sorted_rows(mark.columns, self.key)):
+        for rows in pieces(hashes.sorted_rows(mark.columns, self.row_key(folds=mark.folds))):
             places = np.minimum(np.searchsorted(before, rows), len(before) - 1)
             count += int((before[places] == rows).sum())
         return Overlap(entry, count, mark.columns, hashes.mark(self.key) == entry.table) if count else None
@@ -335,12 +339,15 @@ class PendingEntry:
             ledger.check(self.hashes, again=self.again, series=self.series)
             if not path.exists():  # so that hashes without a ledger are those of one that was lost
                 write_contents(path, ledger.contents)
-            marks = tuple(
-                write_hashes(path, names, self.hashes.sorted_rows(names, ledger.key)) for names in self.columns
-            )
+            marks = tuple(self._write_mark(path, names) for names in self.columns)
             if self.series is not None and self.memory is not None:
                 write_memory(path, self.series, self.memory, self.before)
             ledger.write((*ledger.entries, self._entry(release, marks)))
+
+    def _write_mark(self, path: Path, names: tuple[str, ...]) -> Mark:
+        folds = has_texts(self.hashes, names)
+        rows = self.hashes.sorted_rows(names, self.ledger.row_key(folds=folds))
+        return write_hashes(path, names, rows, folds=folds)
 
     def _current(self) -> Ledger:
         """The ledger as it is now; a new one that somebody else began has another key, which hashes do not fit."""
@@ -373,6 +380,11 @@ def identity(hashes: RowHashes, schema: Schema, key: bytes) -> tuple[str, ...]:
     if alone is not None:
         return (alone,)
     return tuple(sorted(schema.identifier or schema.quasi or (*schema.plain, *schema.sensitive)))
+
+
+def has_texts(hashes: RowHashes, names: tuple[str, ...]) -> bool:
+    """Tell whether a text is among some columns, which may come in another case next time."""
+    return not hashes.texts.isdisjoint(names)
 
 
 def now() -> str:

@@ -29,12 +29,16 @@ from hedgerow.randomness import token
 from hedgerow.release.folder import sync_folder
 
 
-class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Keyed hashes of the rows of some columns: `file` holds them, sorted, and `sha256` shows whether it is intact."""
+class Mark(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """Keyed hashes of the rows of some columns: `file` holds them, sorted, and `sha256` shows whether it is intact.
+
+    `folds` tells that they are the same for texts that differ in case, which marks of older versions are not.
+    """
 
     columns: tuple[str, ...]
     file: str
     sha256: str
+    folds: bool = False
 
 
 class TableEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="table"):
@@ -140,7 +144,7 @@ def folder_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.rows")
 
 
-def write_hashes(path: Path, columns: tuple[str, ...], hashes: NDArray[np.uint64]) -> Mark:
+def write_hashes(path: Path, columns: tuple[str, ...], hashes: NDArray[np.uint64], *, folds: bool = False) -> Mark:
     """Keep sorted hashes in a file of their own."""
     name = f"{token(8)}.u64"
     _make_folder(folder_of(path))
@@ -153,7 +157,7 @@ def write_hashes(path: Path, columns: tuple[str, ...], hashes: NDArray[np.uint64
             yield content
 
     replace_file(folder_of(path) / name, contents())
-    return Mark(columns, name, digest.hexdigest())
+    return Mark(columns, name, digest.hexdigest(), folds)
 
 
 def read_hashes(path: Path, mark: Mark) -> NDArray[np.uint64]:

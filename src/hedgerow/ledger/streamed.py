@@ -9,7 +9,7 @@ Hashes are dealt to files by their first bits, each file is sorted alone, and on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,8 @@ from hedgerow.errors import InputError
 from hedgerow.ledger.fingerprint import missing_row, pieces, table_mark
 from hedgerow.ledger.store import map_hashes
 
-ColumnSets = Sequence[tuple[str, ...]]
+ColumnSets = Sequence[tuple[tuple[str, ...], bytes]]
+"""Columns, with the key under which their rows are hashed."""
 
 _MOST = 1 << 21
 """Hashes that are sorted at once."""
@@ -29,18 +30,19 @@ class StreamedHashes:
     """The fingerprints of a table; `passed` reads it once: for each batch the hashes of its rows, a line for each set.
 
     Files are written to `folder`, which is not the caller's to keep. `keys` says of some columns whether they tell all
-    rows apart.
+    rows apart, `texts` which ones are texts.
     """
 
     def __init__(
         self,
         names: Sequence[str],
         num_rows: int,
-        passed: Callable[[ColumnSets, bytes], Iterable[NDArray[np.uint64]]],
+        passed: Callable[[ColumnSets], Iterable[NDArray[np.uint64]]],
         folder: Path,
         keys: Mapping[str, bool],
+        texts: Collection[str],
     ) -> None:
-        self.names, self.num_rows = tuple(names), num_rows
+        self.names, self.num_rows, self.texts = tuple(names), num_rows, frozenset(texts)
         self._passed, self._folder, self._keys = passed, folder, keys
         self._made: dict[tuple[tuple[str, ...], bytes], NDArray[np.uint64]] = {}
 
@@ -63,22 +65,22 @@ class StreamedHashes:
 
     def sorted_rows(self, columns: tuple[str, ...], key: bytes) -> NDArray[np.uint64]:
         """The rows' hashes in ascending order."""
-        self.make([columns], key)
+        self.make([(columns, key)])
         return self._made[columns, key]
 
     def mark(self, key: bytes) -> str:
         """The hash of the whole table."""
         return table_mark(self.sorted_rows(tuple(sorted(self.names)), key), key)
 
-    def make(self, sets: ColumnSets, key: bytes) -> None:
+    def make(self, sets: ColumnSets) -> None:
         """Hash the rows by each of several sets of columns, in one pass."""
-        wanted = [columns for columns in dict.fromkeys(sets) if (columns, key) not in self._made]
+        wanted = [one for one in dict.fromkeys(sets) if one not in self._made]
         if not wanted:
             return
         bits = max(0, (self.num_rows // _MOST).bit_length())
         first = len(self._made)
         seen = 0
-        for batch in self._passed(wanted, key):
+        for batch in self._passed(wanted):
             seen += batch.shape[1]
             for place, hashes in enumerate(batch):
                 for number, own in _by_first_bits(hashes, bits):
@@ -86,8 +88,8 @@ class StreamedHashes:
                         file.write(own.astype("<u8").tobytes())
         if seen != self.num_rows:
             raise InputError("The table changed while it was read; publish it again.")
-        for place, columns in enumerate(wanted):
-            self._made[columns, key] = self._in_order(first + place, 1 << bits)
+        for place, one in enumerate(wanted):
+            self._made[one] = self._in_order(first + place, 1 << bits)
 
     def _file(self, place: int, number: int) -> Path:
         return self._folder / f"rows-{place}-{number}"

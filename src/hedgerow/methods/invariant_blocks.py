@@ -58,7 +58,7 @@ def known_people(counted: CountedTable, pending: PendingEntry | None) -> tuple[K
         return nobody, counted.coder
     key, columns, before = pending.ledger.key, pending.columns[0], pending.before.memory
     mark = free_name("person", counted.engine.names)
-    hasher = BatchHasher.of(counted, [columns], key)
+    hasher = BatchHasher.of(counted, [(columns, key)])
     coder = replace(counted.coder, mark=RowMark(mark, tuple(hasher.coder.names), hasher.first))
     if before is None:
         return replace(nobody, mark=mark), coder

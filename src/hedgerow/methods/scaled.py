@@ -31,6 +31,7 @@ from hedgerow.arrays import Ints
 from hedgerow.exact import DecimalGrid, column_grid, require_ticks
 from hedgerow.ledger import Ledger, PendingEntry
 from hedgerow.ledger.fingerprint import Hashes, value_hashes
+from hedgerow.ledger.ledger import has_texts
 from hedgerow.ledger.streamed import ColumnSets, StreamedHashes
 from hedgerow.methods.prepared import Prepared
 from hedgerow.partition.shuffles import permutation
@@ -334,20 +335,24 @@ class BatchHasher:
 
     coder: Coder
     sets: ColumnSets
-    key: bytes
     values: Mapping[tuple[str, bytes], NDArray[np.uint64]]
 
     @classmethod
-    def of(cls, counted: CountedTable, sets: ColumnSets, key: bytes) -> BatchHasher:
+    def of(cls, counted: CountedTable, sets: ColumnSets) -> BatchHasher:
         """Hash what can be hashed before: values that have codes."""
-        coder = counted.identified.only({name for columns in sets for name in columns})
-        values = {(name, key): value_hashes(name, own.domain, key) for name, own in coder.columns.items()}
-        return cls(coder, tuple(sets), key, values)
+        pairs = {(name, key) for columns, key in sets for name in columns}
+        coder = counted.identified.only({name for name, _ in pairs})
+        values = {
+            (name, key): value_hashes(name, coder.columns[name].domain, key)
+            for name, key in pairs
+            if name in coder.columns
+        }
+        return cls(coder, tuple(sets), values)
 
     def __call__(self, batch: pa.Table) -> NDArray[np.uint64]:
         """The hashes of a batch of rows."""
         hashes = Hashes(self.coder.table(self.coder.encode(batch)), dict(self.values))
-        return np.stack([hashes.rows(columns, self.key) for columns in self.sets])
+        return np.stack([hashes.rows(columns, key) for columns, key in self.sets])
 
     def first(self, batch: pa.Table) -> NDArray[np.uint64]:
         """The hashes of a batch of rows by the first set."""
@@ -370,11 +375,13 @@ def pending_in_blocks(
             for name in schema.identifier
             if name in counted.identified.columns
         }
-        hashes = StreamedHashes(names, rows, partial(_pass, counted), folder, keys)
-        alone = [(name,) for name in schema.identifier if keys.get(name, True)]
-        marks = [mark.columns for _, mark in ledger.comparable(names)]
-        wanted = [*alone[:1], *marks, tuple(sorted(schema.quasi)), tuple(sorted(names))]
-        hashes.make([columns for columns in wanted if columns], ledger.key)
+        hashes = StreamedHashes(names, rows, partial(_pass, counted), folder, keys, _texts(counted.identified))
+        alone = [(name,) for name in schema.identifier if keys.get(name, True)][:1]
+        wanted = [(columns, ledger.key) for columns in (*alone, tuple(sorted(names)))]
+        wanted += [(mark.columns, ledger.row_key(folds=mark.folds)) for _, mark in ledger.comparable(names)]
+        for columns in (*alone, tuple(sorted(schema.quasi))):
+            wanted.append((columns, ledger.row_key(folds=has_texts(hashes, columns))))
+        hashes.make([one for one in wanted if one[0]])
         pending = PendingEntry.open(ledger, hashes, schema, again=again, series=series)
         # Errors from here on do not concern the ledger's folder.
         kept = opened.pop_all()
@@ -384,8 +391,14 @@ def pending_in_blocks(
         kept.close()
 
 
-def _pass(counted: CountedTable, sets: ColumnSets, key: bytes) -> Iterator[NDArray[np.uint64]]:
-    hasher = BatchHasher.of(counted, sets, key)
+def _texts(coder: Coder) -> set[str]:
+    """The columns that are texts."""
+    kinds = {name: column.domain.type for name, column in coder.columns.items()} | dict(coder.wide)
+    return {name for name, kind in kinds.items() if pa.types.is_string(kind)}
+
+
+def _pass(counted: CountedTable, sets: ColumnSets) -> Iterator[NDArray[np.uint64]]:
+    hasher = BatchHasher.of(counted, sets)
     return counted.engine.gather(hasher.coder.names, hasher)
 
 

@@ -150,9 +150,10 @@ def in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> pa.Ar
     encoded = whole.dictionary_encode()
     known = encoded.dictionary
     # Arrow's normal forms depend on its version (NFC of 23.0 takes letters apart), so Python gives them.
-    by_hand = pc.match_substring_regex(known, _DOUBTFUL) if policy == "trimmed" else pa.repeat(True, len(known))
+    by_hand = pc.match_substring_regex(known, _DOUBTFUL)
     listed = [text_in_form(text, policy) for text in known.filter(by_hand).to_pylist()]
-    return pc.replace_with_mask(known, by_hand, pa.array(listed, known.type)).take(encoded.indices)
+    plain = pc.ascii_lower(known) if policy == "folded" else known
+    return pc.replace_with_mask(plain, by_hand, pa.array(listed, known.type)).take(encoded.indices)
 
 
 def is_in_form(texts: pa.Array | pa.ChunkedArray, policy: str = "trimmed") -> bool:
