@@ -4,8 +4,9 @@ python tools/flaky.py tests/verify tests/graph --runs 50 --seconds 600
 
 A test *draws* if it asks the operating system for randomness (hedgerow.randomness, an unseeded generator of NumPy or
 Python), uses Hypothesis, or starts a process, whose draws are not seen; its fixtures and the import of its module count
-too. It needs 50 runs. A test whose generators are all *seeded* needs two, in different processes: if both make the same
-generators, it draws the same each time, and otherwise it counts as one that draws. Every other test needs one.
+too. It needs 50 runs. A run of a test that uses Hypothesis counts for as many as it had examples, since each draws
+anew; it needs at least two. A test whose generators are all *seeded* needs two, in different processes: if both make
+the same generators, it draws the same each time, and otherwise it counts as one that draws. Others need one.
 
 Runs are repeated inside one process. Tests that share a fixture that draws are repeated together, with that fixture
 made anew each time; others one after the other. First every file runs once, and the quickest tests get all their runs
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import hashlib
 import json
 import os
@@ -28,6 +30,7 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,6 +59,8 @@ class Record:
     seconds: float = 0.0
     is_shared: bool = False
     """A fixture that it shares with other tests draws."""
+    examples: int = 1
+    """How many examples of Hypothesis a run had, at least."""
 
     @property
     def kind(self) -> str:
@@ -66,6 +71,8 @@ class Record:
 
     def wanted(self, runs: int) -> int:
         """How many runs the test needs."""
+        if "hypothesis" in self.draws and not self.is_shared:
+            return min(runs, max(2, -(-runs // self.examples)))
         return {"none": 1, "seeded": 2}.get(self.kind, runs)
 
     def remaining(self, runs: int) -> float:
@@ -173,6 +180,8 @@ def _read(results: Path) -> tuple[dict[str, Record], set[str]]:
         record.draws |= set(run.get("draws", ()))
         record.is_shared |= run.get("shared", False)
         record.seeds |= {run["seeds"]} if "seeds" in run else set()
+        examples = run.get("examples", 1)
+        record.examples = examples if record.runs == 1 else min(record.examples, examples)
     return known, files
 
 
@@ -187,12 +196,13 @@ def _report(known: dict[str, Record], runs: int) -> int:
         "seeded": "make seeded generators alone",
         "none": "draw nothing",
     }
+    often = {"hypothesis": "on {} examples", "seeded": "twice", "none": "once"}
     for kind, text in words.items():
         found = kinds[kind]
-        wanted = found[0].wanted(runs) if found else runs
-        complete = sum(record.runs >= wanted for record in found)
-        often = f"have run {wanted} times" if wanted > 1 else "have run"
-        print(f"{len(found):>6,} tests {text}; {complete:,} of them {often}.")
+        complete = sum(record.runs >= record.wanted(runs) for record in found)
+        print(
+            f"{len(found):>6,} tests {text}; {complete:,} of them have run {often.get(kind, '{} times').format(runs)}."
+        )
     failed = {name: record for name, record in known.items() if record.failures}
     for name, record in sorted(failed.items()):
         print(f"failed {record.failures} of {record.runs} runs: {name}")
@@ -299,9 +309,9 @@ class Recorder:
             item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
             record = self._run(item)
             done, seconds = done + 1, seconds + record["seconds"]
-            is_quick = seconds / done * (self.runs - 1) < AT_ONCE and not record["shared"]
-            if wanted is None and record["draws"] and is_quick:
-                wanted = self.runs
+            known = Record(done, 0, set(record["draws"]), set(), seconds, record["shared"], record.get("examples", 1))
+            if wanted is None and known.draws and not known.is_shared and known.remaining(self.runs) < AT_ONCE:
+                wanted = known.wanted(self.runs)
             is_over = time.monotonic() > self.end
             # What a module drew when it was imported is drawn anew in another process alone.
             if done >= (wanted or 1) or is_over or _module(item) in self.modules:
@@ -319,7 +329,8 @@ class Recorder:
     def _run(self, item: pytest.Item) -> dict[str, Any]:
         before, self.seeds, began = self.draws.copy(), [], _processor_seconds()
         # The module as the next item keeps what modules share and clears up what is the test's own.
-        reports = runtestprotocol(item, nextitem=item.parent)  # type: ignore[arg-type]
+        with _counted_examples(item) as examples:
+            reports = runtestprotocol(item, nextitem=item.parent)  # type: ignore[arg-type]
         drawn = self._since(before) | self.modules.get(_module(item), set())
         fixtures = self._fixtures_of(item)
         drawn |= {kind for fixture in fixtures for kind in self.fixtures[_name(fixture)]}
@@ -333,7 +344,7 @@ class Recorder:
             "shared": any(fixture.scope != "function" for fixture in fixtures),
             "seeds": hashlib.sha256("\n".join(self.seeds).encode()).hexdigest()[:12] if self.seeds else "",
             "seconds": round(_processor_seconds() - began, 4),
-        }
+        } | ({"examples": examples["all"]} if examples else {})
         with self.results.open("a") as file:
             file.write(json.dumps(line) + "\n")
         for report in failures:
@@ -347,6 +358,28 @@ class _Request:
     """As much of a request as the end of a fixture asks for."""
 
     node: pytest.Item
+
+
+@contextmanager
+def _counted_examples(item: pytest.Item) -> Iterator[collections.Counter[str]]:
+    """Count how often Hypothesis calls a test."""
+    examples: collections.Counter[str] = collections.Counter()
+    test = getattr(getattr(item, "obj", None), "hypothesis", None)
+    if test is None:
+        yield examples
+        return
+    inner = test.inner_test
+
+    @functools.wraps(inner)
+    def call(*args: Any, **options: Any) -> Any:
+        examples["all"] += 1
+        return inner(*args, **options)
+
+    test.inner_test = call
+    try:
+        yield examples
+    finally:
+        test.inner_test = inner
 
 
 def _module(item: pytest.Item) -> str:
