@@ -135,13 +135,14 @@ class Session:
         if bound.may_fail:
             self.check(bound)
         found = cut_results(bound, found) if any(item.scale is not None for item in bound.aggregates) else found
-        if bound.outcome.is_plain:
+        outcome = bound.outcome
+        if outcome.is_plain and not scalars and (*found.keys, *found.estimates) == outcome.shown:
             return found
         from hedgerow.query.conclude import conclude_result, finish_result
 
         more = {name: estimate.take([0] * found.cells) for name, estimate in (scalars or {}).items()}
         found = replace(found, estimates=found.estimates | more)
-        if not (bound.outcome.computed or bound.outcome.may_fail):
+        if not (outcome.computed or outcome.may_fail):
             return finish_result(bound, found)
         return conclude_result(bound, found)
 
