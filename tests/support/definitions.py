@@ -151,7 +151,8 @@ def _moved(shares: dict[Any, tuple[Fraction, Fraction]], parameters: dict[str, A
     for level in range(height):
         gaps: dict[tuple[str, ...], Fraction] = Counter()
         for value, (share, base) in shares.items():
-            gaps[tuple(lines[str(_plain(value))][level:])] += share - base
+            own = ("missing",) if value is None else lines[str(_plain(value))][level:]  # a node of its own
+            gaps[tuple(own)] += share - base
         total += sum((abs(gap) for gap in gaps.values()), Fraction(0)) / 2
     return total / height
 
