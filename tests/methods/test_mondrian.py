@@ -1,5 +1,8 @@
 """Mondrian from a frame to a release: promises, refusals, words."""
 
+from datetime import date, datetime
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -58,6 +61,23 @@ def test_hierarchical_closeness_is_published_and_verified_with_its_tree():
     bare = hr.Schema(quasi=["age"], sensitive="illness")
     with pytest.raises(hr.SchemaError, match="needs a hierarchy"):
         hr.Mondrian(k=3, t="0.2", distance="hierarchical").publish(_patients(), bare)
+
+
+@pytest.mark.parametrize(("values", "leaves"), [
+    ([1.5, 2.0, 1e300], ["1.50", "2", "1e300"]),
+    ([7, 11], ["07", "11"]),
+    ([datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)], None),
+    ([date(1970, 1, 1), date(2020, 2, 29)], None),
+    ([Decimal("1.50"), Decimal("-0.07")], ["1.5", "-0.070"]),
+    ([True, False], None),
+], ids=["floats", "whole numbers", "times", "days", "decimals", "truth values"])  # fmt: skip
+def test_values_of_a_hierarchy_may_be_written_in_another_way(values, leaves):
+    """A hierarchy says `1.50` where the table has 1.5; what was published can be verified."""
+    tree = hr.Hierarchy.from_nested({"any": leaves if leaves else values})
+    table = pa.table({"age": list(range(12)), "s": values * (12 // len(values))})
+    schema = hr.Schema(quasi=["age"], sensitive="s", hierarchies={"s": tree})
+    release = hr.Mondrian(k=3, t="0.9", distance="hierarchical").publish(table, schema)
+    assert "hierarchical" in str(release.verify())
 
 
 def test_presence_of_members():

@@ -11,6 +11,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Any
 
+import pyarrow as pa
+
 from tests.support.forger import Forgery
 
 __all__ = ["keeps_promise", "says_what_is_there"]
@@ -149,10 +151,10 @@ def _moved(shares: dict[Any, tuple[Fraction, Fraction]], parameters: dict[str, A
     height = max(len(next(iter(lines.values()))) - 1, 1)
     total = Fraction(0)
     for level in range(height):
-        gaps: dict[tuple[str, ...], Fraction] = Counter()
+        gaps: dict[object, Fraction] = Counter()
         for value, (share, base) in shares.items():
-            own = ("missing",) if value is None else lines[str(_plain(value))][level:]  # a node of its own
-            gaps[tuple(own)] += share - base
+            text = None if value is None else pa.scalar(_plain(value)).cast(pa.string()).as_py()
+            gaps["missing" if text is None else tuple(lines[text][level:])] += share - base  # a node of its own
         total += sum((abs(gap) for gap in gaps.values()), Fraction(0)) / 2
     return total / height
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from hedgerow.arrays import Ints
@@ -185,7 +186,11 @@ def _member(prepared: Prepared, name: str) -> int:
 
 
 def _lines(prepared: Prepared, name: str) -> str:
-    """The hierarchy over the published values, as the lines of a table of labels: what an audit needs to know."""
+    """The hierarchy over the published values, as the lines of a table of labels: what an audit needs to know.
+
+    A value is written as the release's tables write it, however the hierarchy does (`1.50`).
+    """
     tree, domain = prepared.schema.hierarchies[name], prepared.table.encode(name).domain
-    lines = tree.lines()
-    return json.dumps([lines[leaf] for leaf in tree.leaf_codes(name, domain).tolist()])
+    lines, leaves = tree.lines(), tree.leaf_codes(name, domain).tolist()
+    texts = domain.cast(pa.string()).to_pylist()
+    return json.dumps([(text, *lines[leaf][1:]) for text, leaf in zip(texts, leaves, strict=True)])
