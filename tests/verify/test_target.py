@@ -15,6 +15,7 @@ from hedgerow.criteria.target import Target
 from hedgerow.query import help_table
 from hedgerow.release.forms.disguised import target_table
 from hedgerow.schema.target import uniform
+from hedgerow.verify import verify_bundle
 from hedgerow.verify.help import check_help
 from hedgerow.verify.target import Counts, Trees, check_ratios, still_tells, trees_of
 from tests.support.trees import weighted_trees
@@ -269,3 +270,13 @@ def test_expectations_of_subdomains_are_derived_again(name, step):
     edited = helper.set_column(helper.column_names.index(name), name, pa.array(numbers))
     with pytest.raises(hr.BrokenPromise, match=name):
         check_help(release, edited)
+
+
+@pytest.mark.parametrize("values", [[1000, -1000], [0.1, 0.2, -0.3], [10**15 + 7, -(10**15), -7, 11]])
+def test_sums_that_cancel_have_expectations_as_exact_as_their_values(values, tmp_path):
+    """Floats that should be zero differ from it by rounding of what was added up."""
+    table = pa.table({"part": [0] * len(values) + [1] * 3, "s": pa.array([*values, 3, 5, 8], pa.array(values).type)})
+    schema = hr.Schema(quasi=["part"], sensitive="s")
+    release = hr.TargetDistribution("source", parts="part").publish(table, schema, seed=1)
+    release.save(tmp_path / "out", allow_insecure=True)
+    assert verify_bundle(tmp_path / "out")

@@ -67,7 +67,7 @@ def check_help(release: PublishedRelease, helper: pa.Table, which: str = "all") 
     for prefix, values in helped.items():
         _check_bounds(helper, prefix, values, (group, hits), bounds)
         if layout_of(release).has_subdomains:
-            _check_between(helper, prefix)
+            _check_between(helper, prefix, (group, hits), values)
             means, variances = _node_moments(release, table)
         else:
             means = (values.lows.astype(float) + values.highs.astype(float)) / 2.0 * float(values.unit)
@@ -249,8 +249,7 @@ def _check_means(
     size = sizes[group]
     drawn = hits * (size - hits) / np.maximum(size - 1, 1) * variance[group]
     wanted = (hits * mean[group], drawn + hits * own[group])
-    widest = np.maximum.reduceat(np.maximum(np.abs(values.lows), np.abs(values.highs)).astype(float), values.starts)
-    gap = values.gap
+    widest, gap = _widest(values), values.gap
     slacks = (hits * (_NEAR * widest + gap)[group], hits * (_NEAR * widest**2 + gap * (2 * widest + gap))[group])
     for name, numbers, slack, power in zip(_MEANS, wanted, slacks, (1, 2), strict=True):
         found = helper.column(prefix + name).to_numpy()
@@ -258,11 +257,19 @@ def _check_means(
             raise BrokenPromise(f"help.parquet: '{prefix + name}' does not follow from the published rows.")
 
 
-def _check_between(helper: pa.Table, prefix: str) -> None:
+def _widest(values: _Values) -> Floats:
+    """The largest value of each group, in units, to which floats are compared: sums may cancel."""
+    largest = np.maximum(np.abs(values.lows.astype(float)), np.abs(values.highs.astype(float)))
+    found: Floats = np.maximum.reduceat(largest, values.starts)
+    return found
+
+
+def _check_between(helper: pa.Table, prefix: str, asked: tuple[Ints, Ints], values: _Values) -> None:
     """An expectation lies between the bounds, and a variance is at most the square of half their distance."""
+    group, hits = asked
     lower, upper = (floats_of(helper.column(f"{prefix}sum_{end}")).to_numpy() for end in ("lower", "upper"))
     mean, variance = (helper.column(prefix + name).to_numpy() for name in _MEANS)
-    slack = _NEAR * (np.abs(lower) + np.abs(upper)) + np.finfo(float).tiny
+    slack = _NEAR * hits * _widest(values)[group] * float(values.unit) + np.finfo(float).tiny
     fits = (lower - slack <= mean) & (mean <= upper + slack) & (variance >= 0)
     if not (fits & (variance <= ((upper - lower) / 2 + slack) ** 2 * (1 + _NEAR))).all():
         raise BrokenPromise(f"help.parquet: '{prefix}sum_expected' or its variance cannot follow from the subdomains.")

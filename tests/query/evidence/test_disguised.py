@@ -1,7 +1,9 @@
 """Questions to disguised releases against all assignments of subdomains and values."""
 
 from datetime import date
+from fractions import Fraction
 from itertools import permutations, product
+from math import prod
 
 import numpy as np
 import pyarrow as pa
@@ -215,3 +217,40 @@ def test_what_is_computed_from_a_subdomain_may_be_missing(counted):
     for engine in ("arrays", "duckdb"):
         with pytest.raises(hr.QueryError, match="over subdomains expressions of the sensitive column have no bound"):
             connect(release, engine).ask(f"SELECT count({counted}) FROM release")
+
+
+@pytest.mark.parametrize("far", [0, 10**5, 8 * 10**16, 2**61])
+@pytest.mark.parametrize("asked", ["", "AND s < 842"])
+def test_numbers_beside_far_ones_keep_their_digits(far, asked, tmp_path):
+    """What to expect of a group is measured from its own numbers: others, far away, took the digits that tell."""
+    numbers = [-451, 453, 650, 841]
+    table = pa.table({"part": [0] * 4 + [1] * 2, "s": [*numbers, far + 1000, -far - 1000]})
+    schema = hr.Schema(quasi=["part"], sensitive="s")
+    release = hr.TargetDistribution("source", parts="part").publish(table, schema, seed=1)
+    near = worlds_of(release, 0)
+    sums = [(chance, sum(v for v in values if not asked or v < 842)) for chance, values in near]
+    mean = sum(chance * total for chance, total in sums)
+    variance = sum(chance * (total - mean) ** 2 for chance, total in sums)
+    answer = release.ask(f"SELECT sum(s) FROM release WHERE part = 0 {asked}")
+    assert answer.expected == pytest.approx(float(mean), rel=1e-12, abs=1e-9)
+    assert answer.std**2 == pytest.approx(float(variance), rel=1e-9, abs=1e-9)
+    release.save(tmp_path / "out", allow_insecure=True)
+    assert verify_bundle(tmp_path / "out")
+
+
+def worlds_of(release, part):
+    """Every way to draw the values of a part's rows from its subdomains, with its chance, in fractions."""
+    target = release.tables["target"].to_pylist()
+    table = release.tables["release"].to_pylist()
+    below = {node["node"]: [] for node in target}
+    for node in target:  # children come before parents
+        own = below[node["node"]] or [(Fraction(1), node["low"])]
+        below[node["node"]] = own
+        if node["parent"] is not None:
+            total = sum(other["weight"] for other in target if other["parent"] == node["parent"])
+            below[node["parent"]] += [
+                (chance * Fraction(node["weight"], max(total, 1)), value) for chance, value in own
+            ]
+    groups = {row["group"] for row in table if row["part"] == part}
+    choices = [below[row["s_node"]] for row in table if row["group"] in groups]
+    return [(prod(chance for chance, _ in drawn), [value for _, value in drawn]) for drawn in product(*choices)]

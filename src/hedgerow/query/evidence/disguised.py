@@ -17,6 +17,7 @@ replacement and then a value from it by the target.
 from __future__ import annotations
 
 import functools
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -97,7 +98,8 @@ class Subdomains:
         lows = self._spread(np.where(met, numbers.lows, _FAR), np.minimum)[self.nodes]
         highs = self._spread(np.where(met, numbers.highs, -_FAR), np.maximum)[self.nodes]
         counts = self._per_group(possible)
-        middles, chances = self._typical(met, possible)
+        means = self._means(met)
+        middles, chances = self._typical(met, possible, means)
         return Values(
             np.concatenate(([0], np.cumsum(counts))),
             self.sizes,
@@ -106,48 +108,53 @@ class Subdomains:
             numbers.unit,
             ranged=True,
             sure=None if met.all() else self._per_group(sure),
-            expectation=self._moments(met),
+            expectation=self._moments(means),
             middles=middles,
             chances=chances,
         )
 
-    def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    @functools.cached_property
+    def _levels(self) -> list[Ints]:
+        """The nodes below the roots, from the deepest level up: the children of a node are on one level."""
+        depths, above = np.zeros(len(self._parents), np.int64), self._parents
+        while (below := above >= 0).any():
+            depths += below
+            above = np.where(below, self._parents[above], -1)
+        order = np.argsort(-depths, kind="stable")
+        levels = np.split(order, np.flatnonzero(np.diff(depths[order])) + 1)
+        return levels[:-1]
+
+    def _typical(self, met: NDArray[np.bool_], possible: NDArray[np.bool_], means: _Means) -> tuple[Floats, Floats]:
         """The means of the subdomains that may count, ascending, and the chance of each to count."""
-        middles, chances = (
-            self._middles(met)[possible],
-            self._expected_means(met.astype(np.float64))[self.nodes][possible],
-        )
+        middles, chances = self._middles(met, means)[possible], means.chances[self.nodes][possible]
         order = np.lexsort((chances, middles, self.groups[possible]))
         return middles[order], chances[order]
 
-    def _middles(self, met: NDArray[np.bool_]) -> Floats:
+    def _middles(self, met: NDArray[np.bool_], means: _Means) -> Floats:
         """The mean value of each subdomain, if it counts; between its ends where the target gives it no weight."""
         points: Floats = self.numbers.lows / 2.0 + self.numbers.highs / 2.0
-        share, total = (
-            self._expected_means(np.where(met, 1.0, 0.0)),
-            self._expected_means(np.where(met, points - points[0], 0.0)),
-        )
         low, high = (self._spread(np.where(met, points, limit), choose) for choose, limit in _ENDS)
-        mean = np.divide(total, share, out=np.zeros(len(share)), where=share > 0) + points[0]
-        result: Floats = np.clip(np.where(share > 0, mean, low), low, high)[self.nodes]
+        has_chance = means.chances > 0
+        mean = np.divide(means.distances, means.chances, out=np.zeros(len(low)), where=has_chance) + means.origins
+        result: Floats = np.clip(np.where(has_chance, mean, low), low, high)[self.nodes]
         return result
 
-    def _moments(self, met: NDArray[np.bool_]) -> Moments:
+    def _moments(self, means: _Means) -> Moments:
         """What to expect of a subdomain: does it count, and how far from the mean of those that count is it."""
-        middles = (self.numbers.lows / 2 + self.numbers.highs / 2) * 1.0
-        chances, origin = self._expected_means(met.astype(np.float64)), float(middles.mean())
-        totals = self._expected_means(met * (middles - origin))
-        counts, sums = chances[self.nodes], totals[self.nodes]
+        counts, origins = means.chances[self.nodes], means.origins[self.nodes]
+        least = np.minimum.reduceat(np.where(counts > 0, origins, _FAR), self.offsets[:-1])
+        least = np.where(least < _FAR, least, 0)
+        shift = (origins - least[self.groups]) * 1.0
+        sums = means.distances[self.nodes] + counts * shift
         share = self.mean(counts)
         mean = np.divide(self.mean(sums), share, out=np.zeros(len(share)), where=share > 0)
-        at = mean[self.groups]
-        far = sums - counts * at
-        pairs = ((totals, totals), (totals, chances), (chances, chances))
-        spread, both, doubt = (self._covariance(*pair)[self.nodes] for pair in pairs)
+        far = sums - counts * mean[self.groups]
+        spread, both, doubt = (part[self.nodes] for part in means.covariances)
+        at = mean[self.groups] - shift
         inner = (np.maximum(spread - 2.0 * at * both + at**2 * doubt, 0.0), both - at * doubt, doubt)
         return Moments(
             share,
-            mean + origin,
+            mean + least,
             self.mean(far**2),
             self.mean(far * counts),
             self.mean(counts**2) - share**2,
@@ -168,35 +175,54 @@ class Subdomains:
         """Reduce the leaves below every node: all of them, whatever their weights, for any may be the truth."""
         result: NDArray[Any] = np.zeros(len(self._parents), leaves.dtype)
         result[self.leaves] = leaves
-        started = np.zeros(len(self._parents), dtype=np.bool_)
-        for node, parent in enumerate(self._parents.tolist()):  # children come before parents
-            if parent >= 0:
-                result[parent] = choose(result[parent], result[node]) if started[parent] else result[node]
-                started[parent] = True
+        for nodes in self._levels:
+            parents = self._parents[nodes]
+            result[parents] = result[nodes]  # one of the children, to begin with
+            choose.at(result, parents, result[nodes])
         return result
 
-    def _expected_means(self, leaves: Floats) -> Floats:
-        """The mean over the leaves below every node by the target."""
-        result = np.zeros(len(self._parents))
-        result[self.leaves] = leaves
-        share = np.where(self._parents >= 0, self._weights / np.maximum(self._totals[self._parents], 1.0), 0.0)
-        for node, parent in enumerate(self._parents.tolist()):
-            if parent >= 0:
-                result[parent] += share[node] * result[node]
-        return result
+    def _means(self, met: NDArray[np.bool_]) -> _Means:
+        """What the target expects below every node, from the leaves up.
 
-    def _covariance(self, one: Floats, other: Floats) -> Floats:
-        """How two numbers with these means vary together below every node.
-
-        From the deviations of the children: a mean of squares less the square of a mean loses the digits that tell.
+        Covariances come from the deviations of the children: a mean of squares less the square of a mean loses the
+        digits that tell.
         """
-        result = np.zeros(len(self._parents))
-        share = np.where(self._parents >= 0, self._weights / np.maximum(self._totals[self._parents], 1.0), 0.0)
-        for node, parent in enumerate(self._parents.tolist()):
-            if parent >= 0:
-                apart = (one[node] - one[parent]) * (other[node] - other[parent])
-                result[parent] += share[node] * (result[node] + apart)
-        return result
+        chances, distances, spread, both, doubt = np.zeros((5, len(self._parents)))
+        origins = np.full(len(self._parents), _FAR)
+        origins[self.leaves] = np.where(met, self.numbers.lows, 0)
+        chances[self.leaves] = met
+        distances[self.leaves] = np.where(met, (self.numbers.highs - self.numbers.lows) / 2.0, 0.0)
+        for nodes in self._levels:
+            parents = self._parents[nodes]
+            share = self._weights[nodes] / np.maximum(self._totals[parents], 1.0)
+            counted = nodes[share * chances[nodes] > 0]
+            np.minimum.at(origins, self._parents[counted], origins[counted])
+            origins[parents] = np.where(origins[parents] < _FAR, origins[parents], 0)
+            shift = (origins[nodes] - origins[parents]) * 1.0
+            moved = distances[nodes] + chances[nodes] * shift  # as the parent measures
+            np.add.at(chances, parents, share * chances[nodes])
+            np.add.at(distances, parents, share * moved)
+            far, more = moved - distances[parents], chances[nodes] - chances[parents]
+            own = spread[nodes] + shift * (2.0 * both[nodes] + shift * doubt[nodes])
+            np.add.at(spread, parents, share * (own + far**2))
+            np.add.at(both, parents, share * (both[nodes] + shift * doubt[nodes] + far * more))
+            np.add.at(doubt, parents, share * (doubt[nodes] + more**2))
+        return _Means(origins, chances, distances, (spread, both, doubt))
+
+
+@dataclass(frozen=True)
+class _Means:
+    """What the target expects of a value below every node.
+
+    It counts with chance `chances`, and is `distances` above the node's origin on average, zero if it does not count.
+    `covariances` are the variance of that distance, its covariance with "counts", and the variance of "counts". The
+    origin is the least number that may count: measured from one far away, numbers would lose the digits that tell.
+    """
+
+    origins: Ints
+    chances: Floats
+    distances: Floats
+    covariances: tuple[Floats, Floats, Floats]
 
 
 def subdomains_of(release: Release) -> Subdomains:
