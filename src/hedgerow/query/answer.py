@@ -209,11 +209,14 @@ class Estimate:
         if not pa.types.is_temporal(kind):
             low, high = self.domain[lower].as_py(), self.domain[upper].as_py()
             return Answer(low, high, low if exact else None, 0.0 if exact else None, exact, reached=reached)
-        exactly = self.lower[cell] or 0
-        middle = round(exactly) if exact else round(min(max(self.expected[cell], lower), upper))
-        low, high, mean = (_moment(tick, kind) for tick in (lower, upper, middle))
+        low, high = (_moment(tick, kind) for tick in (lower, upper))
+        if exact:
+            return Answer(low, high, _moment(round(self.lower[cell] or 0), kind), 0.0, True, reached=reached)
+        if math.isnan(self.expected[cell]):
+            return Answer(low, high, None, None, False, reached=reached)
+        mean = _moment(round(min(max(self.expected[cell], lower), upper)), kind)
         scale = 1.0 if pa.types.is_date(kind) else 1e6
-        return Answer(low, high, mean, 0.0 if exact else _number(self.std[cell] / scale), exact, reached=reached)
+        return Answer(low, high, mean, _number(self.std[cell] / scale), False, reached=reached)
 
     def means(self) -> list[float]:
         """The expected value of each cell, nan for NULL."""

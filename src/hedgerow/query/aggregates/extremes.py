@@ -73,6 +73,8 @@ def expected_minimum(evidence: Evidence, bounds: Interval) -> Spread:
     for cell in np.flatnonzero(inside):
         part = slice(edges[cell], edges[cell + 1])
         survival = np.concatenate(([1.0], np.cumprod(missed[part])))
+        if survival[-1] == 1.0:
+            continue  # that a row counts is less likely than the last digit of a float, so that nothing is expected
         chance = (survival[:-1] - survival[1:]) / (1.0 - survival[-1])
         shift = float(above[part] @ chance)
         mean[cell] = ends[cell] + shift
