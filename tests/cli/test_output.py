@@ -65,6 +65,15 @@ def test_every_verb_can_be_quiet():
         assert [option.name for option in command.params].count("quiet") == 1, words
 
 
+def test_options_are_described_in_one_style():
+    """A phrase each: it begins in lower case, unless its first word is an abbreviation, and has no full stop."""
+    for words, command in verbs():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                begins, ends = option.help[:2], option.help.removesuffix("...")[-1]
+                assert (begins.islower() or begins.isupper() or begins[1] == " ") and ends != ".", (words, option.opts)
+
+
 @pytest.mark.parametrize(
     "words",
     [

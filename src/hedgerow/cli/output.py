@@ -82,9 +82,9 @@ def add_output_options(command: click.Command) -> None:
     for inner in command.commands.values() if isinstance(command, click.Group) else [command]:
         if any(parameter.name == "quiet" for parameter in inner.params):
             continue
-        text = "Print the result as JSON and nothing else; with a FILE (.json), write it there."
+        text = "print the result as JSON and nothing else; with a FILE (.json), write it there"
         inner.params.append(click.Option(["--json"], type=_Json(ending=".json"), metavar="[FILE]", help=text))
-        text = "Print nothing but errors, and what --json asks for; the exit code gives the outcome."
+        text = "print nothing but errors, and what --json asks for; the exit code gives the outcome"
         inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
         inner.callback = _run(inner.callback)
 

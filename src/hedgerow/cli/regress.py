@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("bundle", type=click.Path())
 @click.argument("formula")
-@click.option("--where", help="SQL condition on known columns that selects the rows.")
-@click.option("--weights", help="A known column with the weight of each row.")
-@click.option("--figure", type=Output("figure"), help="Draw error bars: writes PATH.svg and PATH.png.")
+@click.option("--where", help="SQL condition on known columns that selects the rows")
+@click.option("--weights", help="a known column with the weight of each row")
+@click.option("--figure", type=Output("figure"), help="draw error bars: writes PATH.svg and PATH.png")
 def regress(bundle: str, formula: str, where: str | None, weights: str | None, figure: Path | None) -> None:
     """Fit FORMULA on BUNDLE by least squares. The outcome is a sensitive column, the terms are known ones.
 
