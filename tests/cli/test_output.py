@@ -71,7 +71,8 @@ def test_options_are_described_in_one_style():
         for option in command.params:
             if isinstance(option, click.Option):
                 begins, ends = option.help[:2], option.help.removesuffix("...")[-1]
-                assert (begins.islower() or begins.isupper() or begins[1] == " ") and ends != ".", (words, option.opts)
+                assert begins.islower() or begins.isupper() or begins[1] == " ", (words, option.opts)
+                assert ends != ".", (words, option.opts)
 
 
 @pytest.mark.parametrize(
@@ -256,6 +257,24 @@ def test_places_are_tried_before_any_work(folder, name, monkeypatch):
     told = run(*BEFORE[name], f"table.csv/place{ending}", code=2).stderr
     assert "cannot be written" in told
     assert (folder / "table.csv").read_text() == CSV
+
+
+DRAWN = (
+    *(BEFORE[verb] for verb in ("attack", "regress", "explore")),
+    ("advise", "table.csv", "--quasi", "age", "--sensitive", "sex", "--others", "identifier", "--figure"),
+)
+
+
+@pytest.mark.parametrize("words", DRAWN, ids=lambda words: words[0])
+def test_a_figure_is_what_its_name_says(folder, words):
+    """Written as .png and .svg, whichever is named, and said where; another ending is refused before any work."""
+    for name in ("one.png", "two.svg", "three"):
+        assert f"{Path(name).stem}.png" in run(*words, name).output
+    assert {file.name for file in folder.iterdir() if file.suffix in (".png", ".svg")} == {
+        f"{stem}.{ending}" for stem in ("one", "two", "three") for ending in ("png", "svg")
+    }
+    for name in ("four.jpg", "four.pdf", "v1.2"):
+        assert "must end in .png or .svg" in run(*words, name, code=2).stderr
 
 
 def test_every_place_that_is_written_is_tried():

@@ -136,9 +136,7 @@ def run(recipe: GraphRecipe, **how: Any) -> None:
 @graph.command(short_help="Say which sizes a graph allows, and what its hubs cost.")
 @_reading
 @click.option("-k", "--left-size", "k", type=int, default=5, show_default=True, help="size of left groups to aim for")
-@click.option(
-    "-l", "--right-size", "l", type=int, default=5, show_default=True, help="size of right groups to aim for"
-)
+@click.option("-l", "--right-size", "l", type=int, default=5, show_default=True, help="size of right groups to aim for")
 def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
     """Look for the largest groups on each side, and for what setting hubs aside saves and costs."""
     show_advice(flags, k, l)
@@ -186,7 +184,12 @@ def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa:
 
 @graph.command(short_help="Draw a published graph.")
 @click.argument("bundle", type=click.Path())
-@click.option("--out", required=True, type=Output("figure"), help="picture to write: .png, .svg or .pdf")
+@click.option(
+    "--out",
+    required=True,
+    type=Output("figure", endings=(".png", ".svg", ".pdf")),
+    help="picture to write: .png, .svg or .pdf",
+)
 def draw(bundle: str, out: Path) -> None:
     """Draw BUNDLE: every node of a small graph, groups as blocks of a large one."""
     from hedgerow.graph import open as open_graph

@@ -104,7 +104,7 @@ def regression_figure(
         axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper right", ncols=3, fontsize=8, frameon=False)
     target = Path(path)
-    return save_figure(figure, target.parent, target.name)
+    return save_figure(figure, target.parent, target.stem)
 
 
 def groups_figure(release: Release, folder: Path) -> Path:
