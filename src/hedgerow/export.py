@@ -294,7 +294,7 @@ def _is_longer_than_a_cell(text: str) -> bool:
 
 def _for_excel(column: pa.ChunkedArray) -> list[Any]:
     """Values as sheets hold them; all are texts where one would be rounded in silence, or cannot be shown by Excel."""
-    values = column.to_pylist()
+    values: list[Any] = column.to_pylist()
     if not any(map(_is_beyond_excel, values)):
         return values
     return [None if value is None else _iso(value) for value in values]

@@ -101,9 +101,6 @@ class PostgresEngine:
         except QueryError:
             self.connection.close()
             raise
-        listed = "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'others'"
-        has_groups = self.connection.execute(listed, [GROUPED]).fetchone() == (1,)
-        self._layout = HelpLayout(by_group=has_groups)  # older exports answer from the long table
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
@@ -125,7 +122,7 @@ class PostgresEngine:
     def _answer(self, bound: Bound) -> Result:
         if not is_plain(self._release, self._view, bound):
             return answer_from_counts(self._release, bound, self._fetch)
-        statement = to_postgres(parts_sql(self._view, bound, self._release.group_column, self._layout))
+        statement = to_postgres(parts_sql(self._view, bound, self._release.group_column, HelpLayout(by_group=True)))
         with self._turn:
             rows = self.connection.execute(statement.encode()).fetchall()
         return result_of(self._view, bound, rows)
