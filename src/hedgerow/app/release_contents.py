@@ -266,8 +266,8 @@ def score_lines(scores: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             "name": name,
             "aggregate": aggregate,
             "answered": f"{one.answered:.0%}",
-            "width": "–" if one.width is None else f"±{50 * one.width:.3g}%",
-            "bar": charts.bar("" if one.width is None else f"±{50 * one.width:.3g}%",
+            "width": "–" if one.width is None else f"±{number_text(50 * one.width, 3)}%",
+            "bar": charts.bar("" if one.width is None else f"±{number_text(50 * one.width, 3)}%",
                               [] if one.width is None else [charts.Stretch("bar", 0, one.width / top)]),
         }
         for aggregate in _in_order([list(by) for by in scores.values()])

@@ -206,7 +206,7 @@ def _short(setting: Setting) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
+    return "" if share is None else f"{share:,.1%}"
 
 
 def _line(encoded: Encoded, name: str) -> Line | None:

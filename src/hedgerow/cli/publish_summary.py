@@ -118,7 +118,7 @@ def release_facts(release: Release, output: str, seconds: float, widths: Sequenc
             ("as they were", _unchanged_fact(release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
-            *(("typical bounds", f"±{width:.1%} of the answer for {question}") for question, width in widths),
+            *(("typical bounds", f"±{width:,.1%} of the answer for {question}") for question, width in widths),
             (
                 "randomness",
                 "a seed: reproducible and insecure" if release.made.reproducible else "the operating system",
