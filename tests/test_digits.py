@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import hedgerow
 from hedgerow.digits import bound_texts, key_text, lower_text, number_text, upper_text
 
+
 def test_no_percentage_is_written_with_a_power_of_ten():
     """Format `g` made 1e+04% of wide bounds; `number_text` writes all that stands before the point."""
     for file in Path(hedgerow.__file__).parent.rglob("*.py"):
