@@ -40,6 +40,8 @@ def test_a_graph_is_published_verified_asked_and_attacked(files: list[str], tmp_
     code, text = _run("verify", out)
     assert code == 0
     assert text.count("ok  ") == 9
+    assert "6 right entities in 2 groups of 3\n" in text
+    assert "each with its group (`group`)" in (tmp_path / "out" / "README.md").read_text()
     code, text = _run("query", out, "SELECT count(*) FROM edges", "SELECT max(links(venue = 'VLDB')) FROM left")
     assert code == 0
     assert "11" in text
