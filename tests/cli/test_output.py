@@ -65,6 +65,14 @@ def test_every_verb_can_be_quiet():
         assert [option.name for option in command.params].count("quiet") == 1, words
 
 
+def test_numbers_that_are_counts_have_a_range():
+    """A size of zero was taken for none, divided by, or refused after half of the work."""
+    for words, command in verbs():
+        for option in command.params:
+            if option.type is click.INT:
+                assert option.name == "seed", (words, option.opts)
+
+
 def test_options_are_described_in_one_style():
     """A phrase each: it begins in lower case, unless its first word is an abbreviation, and has no full stop."""
     for words, command in verbs():

@@ -35,7 +35,9 @@ _REMEDY = (
 @role_flags
 @reading_flags
 @click.option("--eps", metavar="VALUE", help="half width of the interval around a value; gives the largest m")
-@click.option("--m", type=int, help="at most 1/m of a group lies within eps of any value; gives the bound on eps")
+@click.option(
+    "--m", type=click.IntRange(2), help="at most 1/m of a group lies within eps of any value; gives the bound on eps"
+)
 @click.option("--relative", is_flag=True, help="eps is a share of the value")
 @click.option(
     "--chance",

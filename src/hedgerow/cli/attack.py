@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 @click.option("--also", multiple=True, type=click.Path(path_type=Path), help="another release of the same people")
 @click.option("--holdout", type=click.Path(), help="people of the same kind who were not published: the control")
 @click.option(
-    "--targets", type=int, default=1000, show_default=True, help="number of people that costly attacks are tried on"
+    "--targets",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="number of people that costly attacks are tried on",
 )
 @click.option("--figure", type=Output("figure"), help="draw the rates (.png and .svg)")
 @reading_flags

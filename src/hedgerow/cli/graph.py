@@ -28,6 +28,9 @@ def graph() -> None:
     """
 
 
+_SIZE = click.IntRange(1)
+
+
 def _reading(command: Any) -> Any:
     """Add the arguments and options that say which graph is read."""
     options = [
@@ -72,8 +75,8 @@ def _source(flags: dict[str, Any]) -> GraphSource:
 
 @graph.command(short_help="Publish a graph: two tables of entities and one of edges, or edges alone.")
 @_reading
-@click.option("-k", "--left-size", "k", type=int, required=True, help="minimum number of left nodes in a group")
-@click.option("-l", "--right-size", "l", type=int, required=True, help="minimum number of right nodes in a group")
+@click.option("-k", "--left-size", "k", type=_SIZE, required=True, help="minimum number of left nodes in a group")
+@click.option("-l", "--right-size", "l", type=_SIZE, required=True, help="minimum number of right nodes in a group")
 @click.option("--out", required=True, type=Output("folder"), help="folder to write")
 @click.option(
     "--order",
@@ -84,7 +87,7 @@ def _source(flags: dict[str, Any]) -> GraphSource:
 @click.option("--strict", is_flag=True, help="allow only groups of k or k + 1 and l or l + 1 nodes")
 @click.option(
     "--edge-k",
-    type=int,
+    type=_SIZE,
     default=1,
     show_default=True,
     help="minimum number of nodes on each side that share an edge's values",
@@ -135,8 +138,24 @@ def run(recipe: GraphRecipe, **how: Any) -> None:
 
 @graph.command(short_help="Say which sizes a graph allows, and what its hubs cost.")
 @_reading
-@click.option("-k", "--left-size", "k", type=int, default=5, show_default=True, help="size of left groups to aim for")
-@click.option("-l", "--right-size", "l", type=int, default=5, show_default=True, help="size of right groups to aim for")
+@click.option(
+    "-k",
+    "--left-size",
+    "k",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="size of left groups to aim for",
+)
+@click.option(
+    "-l",
+    "--right-size",
+    "l",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="size of right groups to aim for",
+)
 def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
     """Look for the largest groups on each side, and for what setting hubs aside saves and costs."""
     show_advice(flags, k, l)
@@ -236,7 +255,7 @@ def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: i
 @graph.command(short_help="Compare a release with the graph behind it.")
 @click.argument("bundle", type=click.Path())
 @_reading
-@click.option("--count", default=15, show_default=True, help="random questions of each kind")
+@click.option("--count", type=_SIZE, default=15, show_default=True, help="random questions of each kind")
 def compare(bundle: str, count: int, **flags: Any) -> None:
     """Ask BUNDLE and the graph of TABLES the same random questions: width of the bounds, and errors."""
     from hedgerow.graph import open as open_graph
@@ -375,22 +394,25 @@ def verify(bundle: str) -> None:
     type=click.Path(),
     help="a second release of the same graph, to join by signatures: one with k = 1, one with l = 1",
 )
-@click.option("--rounds", default=4, show_default=True, help="rounds of colour refinement")
+@click.option("--rounds", type=click.IntRange(0), default=4, show_default=True, help="rounds of colour refinement")
 @click.option(
     "--items",
+    type=click.IntRange(0),
     default=2,
     show_default=True,
     help="number of right entities that the adversary knows of a left one; 0 skips this attack",
 )
 def attack(bundle: str, links: str | None, other: str | None, rounds: int, items: int) -> None:
     """Attack BUNDLE: with nothing but the release, with learned links, with a second release."""
-    from hedgerow.cli.graph_attack import attack_release, show_join, show_learned
+    from hedgerow.cli.graph_attack import attack_release, read_links, show_join, show_learned
     from hedgerow.graph import open as open_graph
 
     release = open_graph(bundle)
+    known = None if links is None else read_links(links)
+    second = None if other is None else open_graph(other)
     found = attack_release(release, rounds, items)
-    if links is not None:
-        found["learned"] = show_learned(release, links)
-    if other is not None:
-        found["joined"] = show_join(release, open_graph(other), rounds)
+    if known is not None:
+        found["learned"] = show_learned(release, known)
+    if second is not None:
+        found["joined"] = show_join(release, second, rounds)
     put_json(lambda: found)
