@@ -1,14 +1,24 @@
 """Numbers as people read them: what is printed of a bound holds as the bound does."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import hedgerow
 from hedgerow.digits import bound_texts, key_text, lower_text, number_text, upper_text
+
+
+def test_no_percentage_is_written_with_a_power_of_ten():
+    """Format `g` made 1e+04% of wide bounds; `number_text` writes all that stands before the point."""
+    for file in Path(hedgerow.__file__).parent.rglob("*.py"):
+        assert not re.search(r"\.\d?g\}%", file.read_text(encoding="utf-8")), file.name
+
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

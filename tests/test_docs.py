@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 
 import click
+import duckdb
 import msgspec
 import pytest
 
+import hedgerow as hr
 from hedgerow.cli import main
 from hedgerow.recipe import Recipe
 
@@ -41,6 +43,42 @@ def test_the_printed_recipe_is_one():
     (text,) = re.findall(r"```toml\n(.*?)```", (ROOT / "docs" / "publishing.md").read_text(), re.DOTALL)
     recipe = msgspec.toml.decode(text, type=Recipe)
     assert recipe.build_method().k == 5
+
+
+def _sql_of_the_page_about_bundles():
+    return re.findall(r"```sql\n(.*?)```", (ROOT / "docs" / "bundle.md").read_text(), re.DOTALL)
+
+
+def _ask(question, folder):
+    """What DuckDB answers over the Parquet files of a bundle."""
+    with duckdb.connect() as database:
+        for file in folder.glob("*.parquet"):
+            database.execute(f"CREATE VIEW {file.stem} AS FROM '{file}'")
+        return database.execute(question).fetchall()
+
+
+def test_the_printed_sql_runs_on_bundles(tmp_path):
+    """Each statement of the page about bundles, on a bundle that has its tables: boxes, shares of a target, bounds."""
+    in_boxes, of_targets, bounds = _sql_of_the_page_about_bundles()
+    people = {"age": list(range(20, 60)), "sex": ["F", "M"] * 20, "salary": [100 * (n % 8 + 1) for n in range(40)]}
+    schema = hr.Schema(quasi=["age", "sex"], sensitive="salary")
+
+    boxed = hr.Mondrian(k=4).publish(people, schema)
+    boxed.save(tmp_path / "boxed")
+    condition = "FROM release WHERE age BETWEEN 30 AND 50 AND sex = 'F'"
+    sizes = dict(_ask('SELECT "group", count(*) FROM release GROUP BY 1', tmp_path / "boxed"))
+    found = _ask(in_boxes, tmp_path / "boxed")
+    answer = boxed.ask(f"SELECT count(*) {condition}")
+    assert sum(sizes[group] for group, is_inside in found if is_inside) <= answer.lower
+    assert sum(sizes[group] for group, _ in found) >= answer.upper
+
+    hr.TargetDistribution(target="uniform").publish(people, schema).save(tmp_path / "disguised")
+    assert _ask(of_targets, tmp_path / "disguised") == [(100 * n, 0.125) for n in range(1, 9)]
+
+    permuted = hr.KEAnonymity(k=2, e=100).publish(people, schema)
+    permuted.save(tmp_path / "permuted")
+    answer = permuted.ask("SELECT sum(salary) FROM release WHERE age BETWEEN 35 AND 55")
+    assert _ask(bounds, tmp_path / "permuted") == [(answer.lower, answer.upper)]
 
 
 def test_every_page_is_in_the_site():

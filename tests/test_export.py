@@ -86,6 +86,7 @@ def test_csv_comes_with_help_and_a_question_that_runs(hours, tmp_path, monkeypat
         "question.sql",
         "README.md",
     }
+    assert "an apostrophe in front" in (tmp_path / "files" / "README.md").read_text()
     found = duckdb.sql((tmp_path / "files" / "question.sql").read_text()).fetchall()
     result = hours.sql(
         'SELECT "home town, 1994" AS known, sum("hours per week!") AS total FROM release GROUP BY 1 ORDER BY 1'
@@ -162,14 +163,37 @@ def _as_text(value):
 
 
 def test_excel_gets_days_before_1900_and_fine_times_as_texts(tmp_path):
-    """Days were numbers below zero, which Excel shows as ####; microseconds were dropped."""
+    """Days were numbers below zero, which Excel shows as ####; microseconds were dropped. A column has one type."""
     release = _moments()
     (file,) = export_files(release, tmp_path / "release.xlsx", "excel")
     rows = CalamineWorkbook.from_path(file).get_sheet_by_name("quasi").to_python()[1:]
-    for place, name in enumerate(["day", "time"]):
+    for name in ("day", "time"):
         cells = [row[release.tables["quasi"].column_names.index(name)] for row in rows]
         assert [_as_text(cell) for cell in cells] == [_as_text(v) for v in release.tables["quasi"][name].to_pylist()]
-        assert sum(isinstance(cell, str) for cell in cells) == (2, 3)[place]
+        assert all(isinstance(cell, str) for cell in cells)
+
+
+def test_excel_gets_a_column_as_numbers_or_as_texts(tmp_path):
+    """Numbers of more than 15 digits stood as texts among numbers, and a sum in the sheet left them out in silence."""
+    table = {"id": [2**53 + 1, 5, None, 7], "small": [1, 2, None, 4], "ill": ["x", "y", "x", "y"]}
+    schema = hr.Schema(quasi=["id", "small"], sensitive="ill", missing={"id": "value", "small": "value"})
+    (file,) = export_files(hr.Anatomy(l=2).publish(table, schema), tmp_path / "release.xlsx", "excel")
+    head, *rows = CalamineWorkbook.from_path(file).get_sheet_by_name("quasi").to_python()
+    kinds = {name: {type(row[place]) for row in rows if row[place] != ""} for place, name in enumerate(head)}
+    assert (kinds["id"], kinds["small"]) == ({str}, {float})
+
+
+@pytest.mark.parametrize("kind", ["stata", "spss"])
+def test_statistics_programs_get_names_that_are_no_words_of_theirs(tmp_path, kind):
+    """Columns may be called as commands are; the true names are the labels."""
+    words = ["int", "if", "str8", "BY", "to", "using", "all"]
+    table = {word: [1, 2, 1, 2] for word in words} | {"ill": ["x", "y", "x", "y"]}
+    release = hr.Anatomy(l=2).publish(table, hr.Schema(quasi=words, sensitive="ill"))
+    files = export_files(release, tmp_path / "out", kind)
+    read = pyreadstat.read_dta if kind == "stata" else pyreadstat.read_sav
+    _, about = read(next(file for file in files if file.name.startswith("quasi.")))
+    assert about.column_names[: len(words)] == [f"{word.lower()}_" for word in words]
+    assert about.column_labels[: len(words)] == words
 
 
 @pytest.mark.parametrize("kind", ["stata", "spss"])

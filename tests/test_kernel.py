@@ -41,7 +41,7 @@ def test_compilation_is_announced(tmp_path, monkeypatch):
     monkeypatch.setattr(kernels, "_cache_folder", lambda: tmp_path)
     on_compile(heard.append)
     _ = kernel(_twice.plain).compiled, kernel(_sum_twice.plain).compiled
-    assert heard == ["compiling inner loops for this machine: some seconds, this once"]
+    assert heard == ["compiling inner loops that this machine has not run before: some seconds"]
 
 
 @pytest.mark.parametrize("writable", [True, False])

@@ -141,6 +141,11 @@ def _write_csv(contents: ExportContents, folder: Path) -> list[Path]:
     return _with_words(contents, folder, "csv")
 
 
+_NOTES = {
+    "csv": "\n\nA text that begins with `=`, `+`, `-` or `@` has an apostrophe in front: a spreadsheet would run it.\n"
+}
+
+
 def _with_words(contents: ExportContents, folder: Path, ending: str) -> list[Path]:
     """Add the question and the page of the bundle, with the files' new names."""
     files = [folder / f"{name}.{ending}" for name in contents.tables]
@@ -151,7 +156,7 @@ def _with_words(contents: ExportContents, folder: Path, ending: str) -> list[Pat
         files.append(folder / "question.sql")
     page = contents.page.split("## How to ask")[0].replace(".parquet`", f".{ending}`")
     page = "\n".join(line for line in page.splitlines() if not line.startswith(("- `manifest.json`", "- `index.html`")))
-    (folder / "README.md").write_text(page.rstrip() + "\n", encoding="utf-8")
+    (folder / "README.md").write_text(page.rstrip() + _NOTES.get(ending, "\n"), encoding="utf-8")
     return [*files, folder / "README.md"]
 
 
@@ -288,8 +293,11 @@ def _is_longer_than_a_cell(text: str) -> bool:
 
 
 def _for_excel(column: pa.ChunkedArray) -> list[Any]:
-    """Values as sheets hold them; those that would be rounded in silence, or that Excel cannot show, are texts."""
-    return [_iso(value) if _is_beyond_excel(value) else value for value in column.to_pylist()]
+    """Values as sheets hold them; all are texts where one would be rounded in silence, or cannot be shown by Excel."""
+    values: list[Any] = column.to_pylist()
+    if not any(map(_is_beyond_excel, values)):
+        return values
+    return [None if value is None else _iso(value) for value in values]
 
 
 def _is_beyond_excel(value: Any) -> bool:
@@ -373,12 +381,19 @@ def _for_statistics(column: pa.ChunkedArray, name: str, is_help: bool) -> Any:
     return column.to_pandas()
 
 
+_RESERVED = re.compile(
+    r"byte|double|float|if|in|int|long|str[l\d]+|using|with|all|and|by|eq|ge|gt|le|lt|ne|not|or|to", re.IGNORECASE
+)
+"""Words of Stata and of SPSS that name no variable."""
+
+
 def _short_names(names: list[str]) -> list[str]:
     """Names of at most 32 letters, digits and underscores, each once."""
     taken: dict[str, None] = {}
     for name in names:
         short = re.sub(r"\W", "_", name, flags=re.ASCII)[:28] or "column"
         short = short if short[0].isalpha() else f"c{short}"[:28]
+        short += "_" if _RESERVED.fullmatch(short) else ""
         number, found = 1, short
         while found.lower() in taken:
             number += 1

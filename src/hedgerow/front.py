@@ -208,7 +208,10 @@ def _release(source: object) -> Release:
     if isinstance(opened, Release):
         return opened
     if type(opened).__name__ == "GroupedGraph":
-        raise ParameterError("This is a release of a graph; hedgerow.graph.attack has its adversaries.")
+        raise ParameterError(
+            "This is a release of a graph: hedgerow.graph.open reads it to be asked, and hedgerow.graph.attack has its "
+            "adversaries (`hedgerow graph query`, `hedgerow graph attack`)."
+        )
     raise ParameterError(f"A release is an object that `publish` returned or a bundle's folder, not {_kind(opened)}.")
 
 

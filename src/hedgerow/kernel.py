@@ -36,7 +36,7 @@ def on_compile(listener: Callable[[str], None]) -> None:
 
 def _announce() -> None:
     for listener in _listeners:
-        listener("compiling inner loops for this machine: some seconds, this once")
+        listener("compiling inner loops that this machine has not run before: some seconds")
     _listeners.clear()
 
 

@@ -7,11 +7,12 @@ from datetime import date, timedelta
 import pytest
 
 import hedgerow as hr
-from hedgerow.app.release_contents import error_bars
+from hedgerow.app.release_contents import error_bars, example_questions
 from hedgerow.ledger import Ledger
 from hedgerow.utility.compare import questions_for, true_answers
 from hedgerow.utility.random_questions import Workload
 from tests.app.conftest import people, publish, stopping_jobs
+from tests.support.every_method import PEOPLE, SCHEMA, cases
 
 
 def _cells(page):
@@ -52,6 +53,32 @@ def test_answers_are_the_command_lines_character_by_character(published, capsys)
         bare = [[cell for cell in line if not re.search("[░█]", cell)] for line in lines]
         names = {line[-5] for line in bare}
         assert sorted([*line[:-5], *line[-4:]] for line in bare) == sorted(shown), (question, names)
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_examples_of_every_form_are_answered_and_find_rows(case):
+    """A range that no row of this table lies in was no example of it."""
+    release = case.method.publish(PEOPLE, SCHEMA)
+    questions = example_questions(release)
+    for question in questions:
+        release.sql(question)
+    ranges = [question for question in questions if "BETWEEN" in question]
+    for question in ranges:
+        assert release.ask("SELECT count(*) FROM release " + question[question.index("WHERE") :]).expected >= 8
+    assert len(ranges) == 1
+
+
+def test_estimates_are_not_said_to_have_bounds(browser):
+    """Of noisy numbers the page promised that the truth lies inside of bounds that there are none of."""
+    publish(browser)
+    assert "the truth lies inside" in browser.get("/releases/release-1/ask").text
+    schema = hr.Schema(identifier="name", quasi=["age", "sex"], sensitive="income")
+    release = hr.Noise(scale="0.2").publish(people(), schema)
+    release.save(browser.workspace.folder / "noisy")
+    page = browser.get("/releases/noisy/ask?q=SELECT avg(income) FROM release").text
+    assert "estimates without bounds" in page
+    for words in ("the truth lies inside", "between the bounds", "Why are the bounds"):
+        assert words not in page
 
 
 def test_the_truth_lies_inside_for_fifty_random_questions(published):

@@ -392,6 +392,25 @@ def test_a_stale_tab_gets_both_versions(window, app):
     window.said()
 
 
+def test_the_first_rows_of_a_wide_table_are_read_cell_by_cell(window, app):
+    """A cell is one line, so that 77516 is not read as 7751 and 6; the table scrolls, and the page does not."""
+    names = [f"column-{number}" for number in range(20)]
+    wide = pyarrow.table({name: [77516 + row for row in range(9)] for name in names})
+    pyarrow.csv.write_csv(wide, app.folder / "wide.csv")
+    for width in (1200, 390):
+        window.look(width=width)
+        window.go(app.address)
+        window.go(f"{app.origin}/table")
+        window.fill("#path", str(app.folder / "wide.csv"))
+        window.click("form[action='/table'] fieldset > button")
+        window.wait(lambda: "9 rows" in window.one("main").text)
+        window.go(f"{app.origin}/table?preview=1")
+        lines = "return [...document.querySelectorAll('.scroll bdi')].map((one) => one.getClientRects().length)"
+        found = window.driver.execute_script(lines)
+        assert (len(found), set(found)) == (8 * 20 + 20, {1})
+        assert window.overflow() == 0
+
+
 def test_the_picture_grows_and_can_be_stopped(tmp_path, window):
     """Points come one by one while the page stays; the button stops them; a reload shows what there is."""
     app = App(tmp_path, rows=12_000)

@@ -1,6 +1,7 @@
 """The command line as a new user meets it."""
 
 import json
+import re
 
 import pyarrow as pa
 import pyarrow.csv
@@ -39,6 +40,15 @@ def test_inspect_suggests_roles_with_reasons(people, run):
     assert "2,000 rows, 5 columns" in output
     for word in ("age", "income", "identifier", "sensitive", "because"):
         assert word in output
+
+
+@pytest.mark.parametrize("more", [(), ("--engine", "duckdb", "--memory", "256MB")])
+def test_publish_says_what_is_published_unchanged(people, tmp_path, run, more):
+    """In memory and in blocks, where nothing of it and of the source of randomness was said."""
+    code, output, errors = run("publish", people, *FLAGS, "--k", 4, "--e", 1000, "--out", tmp_path / "o", *more)
+    assert code == 0, errors
+    assert re.search(r"as they were +age, gender, education", output)
+    assert re.search(r"randomness +the operating system", output)
 
 
 def test_publish_says_what_it_did(people, tmp_path, run):

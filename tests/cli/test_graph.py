@@ -30,6 +30,19 @@ def _run(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+def test_what_an_attack_needs_is_read_before_it_begins(files: list[str], tmp_path: Path) -> None:
+    """A refusal comes alone, not after half of the report; sizes of zero are refused as such."""
+    out = str(tmp_path / "out")
+    assert _run("publish", *files, "-k", "2", "-l", "3", "--out", out)[0] == 0
+    for more in (("--links", "none.csv"), ("--other", "none"), ("--items", "-1"), ("--rounds", "-1")):
+        code, text = _run("attack", out, *more)
+        assert (code, "static" in text) == (2, False)
+    for size in (("-k", "0", "-l", "3"), ("-k", "2", "-l", "0")):
+        for verb in ("publish", "advise"):
+            code, text = _run(verb, *files, *size, *(("--out", str(tmp_path / "o")) if verb == "publish" else ()))
+            assert (code, "not in the range x>=1" in text) == (2, True)
+
+
 def test_a_graph_is_published_verified_asked_and_attacked(files: list[str], tmp_path: Path) -> None:
     """The four verbs work on each other's output."""
     out = str(tmp_path / "out")
@@ -40,6 +53,8 @@ def test_a_graph_is_published_verified_asked_and_attacked(files: list[str], tmp_
     code, text = _run("verify", out)
     assert code == 0
     assert text.count("ok  ") == 9
+    assert "6 right entities in 2 groups of 3\n" in text
+    assert "each with its group (`group`)" in (tmp_path / "out" / "README.md").read_text()
     code, text = _run("query", out, "SELECT count(*) FROM edges", "SELECT max(links(venue = 'VLDB')) FROM left")
     assert code == 0
     assert "11" in text

@@ -81,6 +81,8 @@ def test_a_graph_from_files_to_a_certificate(name: str, tmp_path: Path) -> None:
     picture = tmp_path / "graph.png"
     run("graph", "draw", out, "--out", picture)
     assert picture.stat().st_size > 5_000
+    for name in ("graph", "graph.jpg"):
+        assert ".png, .svg or .pdf" in run("graph", "draw", out, "--out", tmp_path / name, code=2)
     run("graph", "export", out, "--csv", tmp_path / "csv")
     assert {file.name for file in (tmp_path / "csv").iterdir()} == {
         *(f"{table}.csv" for table in release.tables), "README.md", "question.sql"

@@ -65,6 +65,24 @@ def test_every_verb_can_be_quiet():
         assert [option.name for option in command.params].count("quiet") == 1, words
 
 
+def test_numbers_that_are_counts_have_a_range():
+    """A size of zero was taken for none, divided by, or refused after half of the work."""
+    for words, command in verbs():
+        for option in command.params:
+            if option.type is click.INT:
+                assert option.name == "seed", (words, option.opts)
+
+
+def test_options_are_described_in_one_style():
+    """A phrase each: it begins in lower case, unless its first word is an abbreviation, and has no full stop."""
+    for words, command in verbs():
+        for option in command.params:
+            if isinstance(option, click.Option):
+                begins, ends = option.help[:2], option.help.removesuffix("...")[-1]
+                assert begins.islower() or begins.isupper() or begins[1] == " ", (words, option.opts)
+                assert ends != ".", (words, option.opts)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -247,6 +265,24 @@ def test_places_are_tried_before_any_work(folder, name, monkeypatch):
     told = run(*BEFORE[name], f"table.csv/place{ending}", code=2).stderr
     assert "cannot be written" in told
     assert (folder / "table.csv").read_text() == CSV
+
+
+DRAWN = (
+    *(BEFORE[verb] for verb in ("attack", "regress", "explore")),
+    ("advise", "table.csv", "--quasi", "age", "--sensitive", "sex", "--others", "identifier", "--figure"),
+)
+
+
+@pytest.mark.parametrize("words", DRAWN, ids=lambda words: words[0])
+def test_a_figure_is_what_its_name_says(folder, words):
+    """Written as .png and .svg, whichever is named, and said where; another ending is refused before any work."""
+    for name in ("one.png", "two.svg", "three"):
+        assert f"{Path(name).stem}.png" in run(*words, name).output
+    assert {file.name for file in folder.iterdir() if file.suffix in (".png", ".svg")} == {
+        f"{stem}.{ending}" for stem in ("one", "two", "three") for ending in ("png", "svg")
+    }
+    for name in ("four.jpg", "four.pdf", "v1.2"):
+        assert "must end in .png or .svg" in run(*words, name, code=2).stderr
 
 
 def test_every_place_that_is_written_is_tried():

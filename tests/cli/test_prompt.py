@@ -85,6 +85,7 @@ def test_commands_as_other_prompts_call_them(piped):
         ("DESCRIBE release;", ".columns"),
         ("show tables", ".tables"),
         ("\\d", ".columns"),
+        ("\\d release", ".columns"),
     ):
         assert piped(also) == piped(command)
 
@@ -148,12 +149,20 @@ def test_history_keeps_questions_alone_and_privately(tmp_path, monkeypatch):
     readline = pytest.importorskip("readline")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with line_editing(["age"], keep_history=True) as remember:
-        for line in (AVERAGE, ".columns", "", "-- note", ".explain SELECT count(*) FROM release"):
+        for line in (
+            AVERAGE,
+            ".columns",
+            "\\d",
+            "help",
+            "",
+            "-- note",
+            ".explain SELECT count(*) -- all\nFROM release",
+        ):
             remember(line)
     kept = history_file().read_text()
     assert AVERAGE in kept
     assert "SELECT count(*) FROM release" in kept
-    assert not any(word in kept for word in (".columns", ".explain", "note"))
+    assert not any(word in kept for word in (".columns", "\\d", "help", ".explain", "note", "all"))
     assert history_file().stat().st_mode & 0o077 == 0
     with line_editing(["age"], keep_history=True):
         assert readline.get_current_history_length() == 2

@@ -17,6 +17,9 @@ from hedgerow.cli.prompt import is_waiting, statements
         (["SELECT count(*) FROM", "release;", ".columns", "help"], 3),
         (["-- SELECT (", "SELECT count(*) FROM release"], 2),
         (["(SELECT count(*) FROM release)", "SELECT count(*) FROM release"], 2),
+        ([".explain SELECT avg(s)", "FROM release", "WHERE a > 1;", "SELECT 1 FROM release"], 2),
+        (["SELECT avg(s) FROM release", ".explain SELECT avg(s)", "FROM release", ".tables"], 3),
+        ([".explain WITH t AS (", "SELECT a FROM release)", "SELECT count(*) FROM t", ".explain"], 2),
     ],
 )
 def test_statements_take_the_lines_that_belong_to_them(lines, found):
@@ -36,6 +39,9 @@ def test_a_person_goes_on_until_the_question_is_whole():
     """A typing error is not waited for."""
     assert is_waiting("SELECT avg(s)")
     assert is_waiting("SELECT avg(s) FROM release WHERE")
+    assert is_waiting("SELECT avg(s) FROM release WHERE a >")
+    assert is_waiting(".explain SELECT avg(s)")
+    assert not is_waiting(".explain")
     assert not is_waiting("SELECT avg(s) FROM release")
     assert not is_waiting("SELECT avg(s);")
     assert not is_waiting("SELEC avg(s)")

@@ -109,6 +109,7 @@ def test_facts_of_criteria_without_limits():
 NEAREST = [
     (KAnonymity(9), OVERALL, "9-anonymity needs 9 rows; there are 6."),
     (KAnonymity(2), np.array([1]), "2-anonymity needs 2 rows; there is 1."),
+    (KAnonymity(99_999), np.array([45_222]), "99,999-anonymity needs 99,999 rows; there are 45,222."),
     (DistinctDiversity(4), OVERALL, "4-diversity needs 4 distinct values; the largest l that works is 3."),
     (
         FrequencyDiversity(3),

@@ -117,6 +117,22 @@ def test_a_folder_of_parquet_files_is_one_table(tmp_path):
         hr.read_table(tmp_path / "empty")
 
 
+def test_a_folder_is_named_in_what_is_said_of_it(tmp_path, monkeypatch):
+    """Also the one that one is in, which has no name; a release is called one."""
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"b": [1]}), tmp_path / "b.parquet")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(hr.InputError, match=r"files in '\.' differ"):
+        hr.read_table(".")
+    (tmp_path / "a.parquet").write_bytes(b"damaged")
+    with pytest.raises(hr.InputError, match=r"in '\.' is cut short"):
+        hr.read_table(".")
+    table = {"sex": ["f", "m"] * 4, "pay": [1, 2] * 4}
+    hr.Anatomy(l=2).publish(table, hr.Schema(quasi=["sex"], sensitive="pay")).save("out")
+    with pytest.raises(hr.InputError, match="'out' is a release of hedgerow and no table"):
+        hr.read_table("out")
+
+
 def test_a_table_of_duckdb(tmp_path):
     """`duckdb:file#table`, also with a schema; the file is not written to."""
     duckdb = pytest.importorskip("duckdb")

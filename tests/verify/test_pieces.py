@@ -708,6 +708,13 @@ def test_the_command_is_used_as_it_says(capsys, arguments):
     assert capsys.readouterr().err == "usage: python -m hedgerow.verify BUNDLE [--max-bytes N]\n"
 
 
+@pytest.mark.parametrize("word", ["--help", "-h"])
+def test_the_command_tells_its_usage(capsys, word):
+    """It took them for bundles, which are not there."""
+    assert main([word]) == 0
+    assert capsys.readouterr().out == "usage: python -m hedgerow.verify BUNDLE [--max-bytes N]\n"
+
+
 @pytest.mark.parametrize("more", [[], ["--max-bytes", "1" * 18], ["--max-bytes", "0"]])
 def test_the_command_says_what_is_not_there(capsys, tmp_path, more):
     """With exit code 1."""

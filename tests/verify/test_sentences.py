@@ -41,6 +41,13 @@ def test_folders(tmp_path, change, reason):
         verify_bundle(place)
 
 
+def test_a_file_is_no_bundle(tmp_path):
+    """It is not said to lack a manifest."""
+    (tmp_path / "table.csv").write_text("a\n1\n")
+    with pytest.raises(hr.BundleError, match=r"'table\.csv' is not a hedgerow bundle: it is a file"):
+        verify_bundle(tmp_path / "table.csv")
+
+
 def test_a_release_with_groups_has_a_help_table(tmp_path):
     """Its manifest may not leave it out, either."""
     forgery = Forgery.of(saved(tmp_path / "in", hr.Anatomy(l=2), ["pay"]))

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from hedgerow.digits import number_text
+
 _WIDE = 400.0
 
 
@@ -122,7 +124,7 @@ def frontier_chart(points: Sequence[ChartPoint], least_chance: float, words: Map
     for tick in _TICKS:
         if low <= tick <= high:
             parts.append(_grid_line(_LEFT, y(tick), _RIGHT, y(tick)))
-            parts.append(_text("tick end", _LEFT - 6, y(tick) + 4, f"±{100 * tick:,.4g}%"))
+            parts.append(_text("tick end", _LEFT - 6, y(tick) + 4, f"±{number_text(100 * tick)}%"))
     for share in (0, 0.25, 0.5, 0.75, 1.0):
         parts.append(_grid_line(x(share), _TOP, x(share), _BOTTOM))
         parts.append(_text("tick middle", x(share), _BOTTOM + 16, f"{share:.0%}"))
@@ -161,7 +163,7 @@ def _marker(point: ChartPoint, place: tuple[float, float], number: int, is_on_li
     faint = "" if is_on_line or point.is_chosen else " faint"
     kind = f"point series-{number % 6}{' chosen' if point.is_chosen else faint}"
     shape = _shape(kind, place, 8 if point.is_chosen else 5, number)
-    words = f"{point.label}: ±{100 * point.width:.2g}%, {point.chance:.0%}"
+    words = f"{point.label}: ±{number_text(100 * point.width, 2)}%, {point.chance:.0%}"
     return Markup('<a tabindex="-1" href="{}" aria-label="{}">{}<title>{}</title></a>').format(
         point.address, words, shape, words
     )

@@ -15,6 +15,7 @@ from hedgerow.app import charts
 from hedgerow.app.jobs import Job
 from hedgerow.app.owner import absolute
 from hedgerow.app.site import Form, Site, go, or_show
+from hedgerow.digits import number_text
 from hedgerow.errors import InputError
 from hedgerow.graph.adjacency import ORDERS
 from hedgerow.graph.bipartite import BipartiteGraph
@@ -124,7 +125,7 @@ class GraphPages:
             {
                 "setting": _setting(point.method),
                 "chance": point.chance,
-                "widths": ["–" if point.width is None else f"±{100 * point.width:.2g}%"],
+                "widths": ["–" if point.width is None else f"±{number_text(100 * point.width, 2)}%"],
                 "refusal": point.refusal,
                 "address": _address(point.method),
                 "is_chosen": point.method == chosen,

@@ -14,6 +14,7 @@ from hedgerow.app import charts
 from hedgerow.app.jobs import Job
 from hedgerow.app.site import Form, Site, go
 from hedgerow.arrays import is_numeric
+from hedgerow.digits import number_text
 from hedgerow.errors import HedgerowError
 from hedgerow.methods.frontier import FrontierPoint, Setting, frontier, recommend, settings_for
 
@@ -179,7 +180,9 @@ def _line(point: FrontierPoint, chosen: Setting | None, is_best: bool) -> dict[s
     return {
         "setting": str(point.setting),
         "chance": point.likeliest,
-        "widths": ["–" if width is None else f"±{50 * width:.2g}%" for width in (point.width, point.count_width)],
+        "widths": [
+            "–" if width is None else f"±{number_text(50 * width, 2)}%" for width in (point.width, point.count_width)
+        ],
         "refusal": point.refusal,
         "address": _address(point),
         "is_chosen": chosen is not None and _same(point.setting, chosen),

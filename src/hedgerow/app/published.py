@@ -132,6 +132,8 @@ class ReleasePages:
             where=asked.get("where", ""),
             with_truth=asked.get("truth") == "1",
             may_show_truth=isinstance(release, Release) and self._original_of(release) is not None,
+            has_bounds=not isinstance(release, Release) or not release.form.is_altered,
+            suppressed=release.rows.suppressed if isinstance(release, Release) else 0,
             examples=example_questions(release),
             formulas=example_formulas(release),
             why=f"?{urlencode({'q': question, 'why': '1', 'truth': '1' if asked.get('truth') == '1' else ''})}",

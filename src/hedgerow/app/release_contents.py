@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from hedgerow.app import charts
-from hedgerow.digits import bound_texts, number_text
+from hedgerow.digits import bound_texts, key_text, number_text
 from hedgerow.errors import ParameterError
 from hedgerow.query.answer_table import AnswerTable, place_of
 from hedgerow.release import Release
@@ -181,13 +181,21 @@ def example_questions(release: Release | GroupedGraph) -> list[str]:
     numbers = [name for name in names.sensitive if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
     what = f"avg({quote(numbers[0])})" if numbers else "count(*)"
     found = [f"SELECT {what} FROM release"]
-    known = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("TEXT", "BOOL")]
+    values = names.plain if release.form.has_boxes else (*names.quasi, *names.plain)
+    known = [name for name in values if columns[name].kind.name in ("TEXT", "BOOL")]
     if known:
         found.append(f"SELECT {quote(known[0])}, {what}, count(*) FROM release GROUP BY {quote(known[0])}")
     ordered = [name for name in (*names.quasi, *names.plain) if columns[name].kind.name in ("INT", "DECIMAL", "FLOAT")]
-    if ordered:
-        found.append(f"SELECT {what} FROM release WHERE {quote(ordered[0])} BETWEEN 30 AND 50")
+    if ordered and (middle := _middle_half(release, quote(ordered[0]))):
+        found.append(f"SELECT {what} FROM release WHERE {quote(ordered[0])} BETWEEN {middle}")
     return found
+
+
+def _middle_half(release: Release, name: str) -> str:
+    """Where half of the numbers of a known column lie, as SQL says it; nothing where that is open."""
+    low, high = (release.ask(f"SELECT quantile_disc({name}, {share}) FROM release") for share in (0.25, 0.75))
+    ends = (low.expected if low.lower is None else low.lower, high.expected if high.upper is None else high.upper)
+    return "" if None in ends else " AND ".join(map(key_text, ends))
 
 
 def example_formulas(release: Release | GroupedGraph) -> list[str]:
@@ -266,8 +274,8 @@ def score_lines(scores: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
             "name": name,
             "aggregate": aggregate,
             "answered": f"{one.answered:.0%}",
-            "width": "–" if one.width is None else f"±{50 * one.width:.3g}%",
-            "bar": charts.bar("" if one.width is None else f"±{50 * one.width:.3g}%",
+            "width": "–" if one.width is None else f"±{number_text(50 * one.width, 3)}%",
+            "bar": charts.bar("" if one.width is None else f"±{number_text(50 * one.width, 3)}%",
                               [] if one.width is None else [charts.Stretch("bar", 0, one.width / top)]),
         }
         for aggregate in _in_order([list(by) for by in scores.values()])

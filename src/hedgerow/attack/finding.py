@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from hedgerow.arrays import Bools, Ints
+from hedgerow.digits import number_text
 
 if TYPE_CHECKING:
     from hedgerow.attack.context import Context
@@ -79,7 +80,7 @@ def percent(share: float) -> str:
     """Write a share with as many decimals as it needs; one just below 1 is not rounded to 100 %."""
     if 0.9995 <= share < 1:
         return ">99.9%"
-    return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{100 * share:.1g}%"
+    return f"{share:.1%}" if share >= 0.001 or share == 0 else f"{number_text(100 * share, 1)}%"
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):

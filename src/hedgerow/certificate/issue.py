@@ -44,7 +44,10 @@ def certify(
     the release, and `ledger`, the owner's record of other releases of its rows.
     """
     if not internal and (original is not None or ledger is not None):
-        raise ParameterError("'original' and 'ledger' are for the internal version: nothing of them may be published.")
+        raise ParameterError(
+            "'original' and 'ledger' are for the internal version, since nothing of them may be published: add "
+            "internal=True, and keep it inside."
+        )
     if ledger is not None and original is None:
         raise ParameterError("'ledger' needs 'original': rows are looked up in it.")
     _require_lines(issuer)

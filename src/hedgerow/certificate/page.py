@@ -22,6 +22,7 @@ from markupsafe import Markup, escape
 
 from hedgerow.certificate.fill import list_parameters
 from hedgerow.certificate.model import Certificate, Measure, Risk, Width
+from hedgerow.digits import number_text
 
 LEAST = 0.0001
 """Where the logarithmic scale of widths begins; everything below is drawn there."""
@@ -159,7 +160,7 @@ def percent(share: float | None) -> str:
         return f"{share:,.0%}"
     if share > 0.995:
         return ">99%" if share < 1 else f"{share:.0%}"
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else f"{100 * share:.1g}%"
+    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}" if share >= 0.001 else f"{number_text(100 * share, 1)}%"
 
 
 def measure_text(measure: Measure, which: str) -> str:

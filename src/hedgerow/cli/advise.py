@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import reading_flags, recipe_of, role_flags
-from hedgerow.errors import ParameterError, SchemaError, counted
+from hedgerow.errors import ParameterError, SchemaError, counted, printable
 from hedgerow.recipe import Recipe, recipe_command
 
 if TYPE_CHECKING:
@@ -35,7 +35,9 @@ _REMEDY = (
 @role_flags
 @reading_flags
 @click.option("--eps", metavar="VALUE", help="half width of the interval around a value; gives the largest m")
-@click.option("--m", type=int, help="at most 1/m of a group lies within eps of any value; gives the bound on eps")
+@click.option(
+    "--m", type=click.IntRange(2), help="at most 1/m of a group lies within eps of any value; gives the bound on eps"
+)
 @click.option("--relative", is_flag=True, help="eps is a share of the value")
 @click.option(
     "--chance",
@@ -53,7 +55,7 @@ _REMEDY = (
 )
 @click.option("--figure", type=Output("figure"), help="draw promise against width and loss (.png and .svg)")
 @click.option(
-    "--recipe", "recipe_file", type=Output(ending=".toml"), help="write the recommendation as a recipe (.toml)"
+    "--recipe", "recipe_file", type=Output(endings=(".toml",)), help="write the recommendation as a recipe (.toml)"
 )
 def advise(tables: tuple[str, ...], eps: str | None, m: int | None, relative: bool, **flags: Any) -> None:
     """Say which promises a TABLE can keep, what each method costs there, and which one to begin with.
@@ -87,17 +89,18 @@ def advise(tables: tuple[str, ...], eps: str | None, m: int | None, relative: bo
     recipe = recipe_of(table, flags, method="", out=str(Path(asked["recipe_file"] or "").parent / "out"))
     if not recipe.roles.sensitive:
         raise ParameterError("Name the column to protect: --sensitive COLUMN.")
+    is_compared = bool(recipe.roles.quasi) or recipe.others == "quasi"
+    if (asked["figure"] or asked["recipe_file"]) and not is_compared:
+        raise ParameterError(
+            "Methods are compared by what they do to quasi-identifiers: name them with --quasi A,B,..."
+        )
     source, screen = recipe.read(), console()
     allowed = {name: _column_facts(source, name, eps, m, relative) for name in recipe.roles.sensitive}
     for sensitive, lines in allowed.items():
         screen.print(facts(f"What '{sensitive}' allows", lines))
     data: dict[str, Any] = {"allows": {name: dict(lines) for name, lines in allowed.items()}}
-    if recipe.roles.quasi or recipe.others == "quasi":
+    if is_compared:
         _compare(recipe, source, asked, data)
-    elif asked["figure"] or asked["recipe_file"]:
-        raise ParameterError(
-            "Methods are compared by what they do to quasi-identifiers: name them with --quasi A,B,..."
-        )
     else:
         put_json(lambda: data)
         screen.print("Name quasi-identifiers (--quasi A,B,...) to see what each method costs on this table.")
@@ -149,8 +152,10 @@ def _compare(recipe: Recipe, source: Table, asked: dict[str, Any], data: dict[st
     if asked["figure"] is not None:
         from hedgerow.report.choosing_figures import frontier_figure
 
-        frontier_figure(points, asked["figure"], None if found is None else found.point)
+        drawn = frontier_figure(points, asked["figure"], None if found is None else found.point)
     screen.print(_points(points, min(source.num_rows, asked["rows"])))
+    if asked["figure"] is not None:
+        click.echo(printable(f"drawn: {drawn}"))
     if found is None:
         screen.print("Every setting was refused; the remedies above name what can be promised.")
         return
@@ -203,7 +208,7 @@ def _short(setting: Setting) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "" if share is None else f"{share:.1%}"
+    return "" if share is None else f"{share:,.1%}"
 
 
 def _line(encoded: Encoded, name: str) -> Line | None:

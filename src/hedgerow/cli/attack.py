@@ -13,7 +13,7 @@ import click
 
 from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import pop_reading, read_named, reading_flags
-from hedgerow.errors import counted
+from hedgerow.errors import counted, printable
 
 if TYPE_CHECKING:
     from hedgerow.attack import AttackReport
@@ -25,9 +25,13 @@ if TYPE_CHECKING:
 @click.option("--also", multiple=True, type=click.Path(path_type=Path), help="another release of the same people")
 @click.option("--holdout", type=click.Path(), help="people of the same kind who were not published: the control")
 @click.option(
-    "--targets", type=int, default=1000, show_default=True, help="number of people that costly attacks are tried on"
+    "--targets",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="number of people that costly attacks are tried on",
 )
-@click.option("--figure", type=Output("figure"), help="draw the rates (.png; an .svg beside it)")
+@click.option("--figure", type=Output("figure"), help="draw the rates (.png and .svg)")
 @reading_flags
 def attack(
     bundle: Path,
@@ -83,7 +87,7 @@ def attack(
             "it is in the summary of publish: prosecutor, journalist and marketer risk."
         )
     for written in files:
-        click.echo(f"  {written}")
+        click.echo(printable(f"drawn: {written}"))
     if any(finding.holds is False for finding in report.findings):
         raise SystemExit(1)
 

@@ -131,7 +131,7 @@ def summary(outcomes: Mapping[str, Sequence[QuestionOutcome]], releases: Mapping
 def _percent(share: float | None) -> str:
     if share is None:
         return "-"
-    return f"{share:.0%}" if share in (0, 1) else f"{share:.1%}"
+    return f"{share:.0%}" if share in (0, 1) else f"{share:,.1%}"
 
 
 def _check_inside(outcomes: Mapping[str, Sequence[QuestionOutcome]], releases: Mapping[str, Release]) -> None:

@@ -9,7 +9,7 @@ import click
 
 from hedgerow.cli.output import Output, put_json
 from hedgerow.cli.reading import flags_of_method, reading_flags, recipe_of, role_flags
-from hedgerow.errors import ParameterError
+from hedgerow.errors import ParameterError, printable
 
 if TYPE_CHECKING:
     from hedgerow.partition.full_domain import ExploredLattice
@@ -57,7 +57,7 @@ def explore(source: str, figure: Path | None, **flags: Any) -> None:
     levels = ", ".join(f"{name} {level}" for name, level in zip(schema.quasi, found.chosen, strict=True))
     screen.print(f"full-domain chooses {levels} (0 is the value itself), the combination of least loss.", markup=False)
     if figure is not None:
-        screen.print(f"drawn: {drawn}", markup=False)
+        click.echo(printable(f"drawn: {drawn}"))
 
 
 def _table(found: ExploredLattice, names: tuple[str, ...]) -> Any:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.option(
     "--max-bytes",
     type=click.IntRange(1),
-    help="Refuse a file that takes more memory when decoded; by default 16 times its size.",
+    help="refuse a file that takes more memory when decoded; by default 16 times its size",
 )
 def export(bundle: str, url: str | None, schema: str, overwrite: bool, max_bytes: int | None, **targets: Any) -> None:
     """Load BUNDLE into a PostgreSQL database, which then answers with bounds, or write its tables as files.

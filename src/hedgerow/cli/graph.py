@@ -28,27 +28,30 @@ def graph() -> None:
     """
 
 
+_SIZE = click.IntRange(1)
+
+
 def _reading(command: Any) -> Any:
     """Add the arguments and options that say which graph is read."""
     options = [
         click.argument("tables", nargs=-1, required=True, type=click.Path()),
-        click.option("--left-key", help="Column that identifies left entities; by default the first."),
-        click.option("--right-key", help="Column that identifies right entities; by default the first."),
-        click.option("--edge-columns", nargs=2, help="Columns of the edges: left end, right end."),
-        click.option("--value", "values", multiple=True, help="Column of the edge table to publish; repeatable."),
-        click.option("--no-values", is_flag=True, help="Publish no other columns of the edge table."),
+        click.option("--left-key", help="column that identifies left entities; by default the first"),
+        click.option("--right-key", help="column that identifies right entities; by default the first"),
+        click.option("--edge-columns", nargs=2, help="columns of the edges: left end, right end"),
+        click.option("--value", "values", multiple=True, help="column of the edge table to publish; repeatable"),
+        click.option("--no-values", is_flag=True, help="publish no other columns of the edge table"),
         click.option(
             "--repeats",
             default="refuse",
             show_default=True,
-            help="What to do with repeated edges: refuse, count or drop.",
+            help="what to do with repeated edges: refuse, count or drop",
         ),
-        click.option("--drop-duplicates", is_flag=True, help="The same as --repeats drop."),
+        click.option("--drop-duplicates", is_flag=True, help="the same as --repeats drop"),
         click.option(
             "--dangling",
             default="refuse",
             show_default=True,
-            help="What to do with edges whose entity does not exist: refuse or drop.",
+            help="what to do with edges whose entity does not exist: refuse or drop",
         ),
     ]
     for option in reversed(options):
@@ -72,38 +75,38 @@ def _source(flags: dict[str, Any]) -> GraphSource:
 
 @graph.command(short_help="Publish a graph: two tables of entities and one of edges, or edges alone.")
 @_reading
-@click.option("-k", "--left-size", "k", type=int, required=True, help="Minimum number of left nodes in a group.")
-@click.option("-l", "--right-size", "l", type=int, required=True, help="Minimum number of right nodes in a group.")
-@click.option("--out", required=True, type=Output("folder"), help="Folder to write.")
+@click.option("-k", "--left-size", "k", type=_SIZE, required=True, help="minimum number of left nodes in a group")
+@click.option("-l", "--right-size", "l", type=_SIZE, required=True, help="minimum number of right nodes in a group")
+@click.option("--out", required=True, type=Output("folder"), help="folder to write")
 @click.option(
     "--order",
     default="random",
     show_default=True,
-    help="Order in which nodes are grouped: random, blurred, degree or neighbourhood.",
+    help="order in which nodes are grouped: random, blurred, degree or neighbourhood",
 )
-@click.option("--strict", is_flag=True, help="Allow only groups of k or k + 1 and l or l + 1 nodes.")
+@click.option("--strict", is_flag=True, help="allow only groups of k or k + 1 and l or l + 1 nodes")
 @click.option(
     "--edge-k",
-    type=int,
+    type=_SIZE,
     default=1,
     show_default=True,
-    help="Minimum number of nodes on each side that share an edge's values.",
+    help="minimum number of nodes on each side that share an edge's values",
 )
 @click.option(
     "--hubs",
     default="refuse",
     show_default=True,
-    help="What to do with nodes that have too many links: refuse, suppress, apart or lower.",
+    help="what to do with nodes that have too many links: refuse, suppress, apart or lower",
 )
 @click.option(
     "--ledger",
     type=click.Path(),
-    help="Your record of past releases; a release that would undo an earlier one is refused.",
+    help="your record of past releases; a release that would undo an earlier one is refused",
 )
-@click.option("--again", is_flag=True, help="Publish even if the ledger contains this graph.")
-@click.option("--overwrite", is_flag=True, help="Replace the folder if it holds a release.")
-@click.option("--seed", type=int, help="Reproducible and insecure: for tests only.")
-@click.option("--allow-insecure", is_flag=True, help="Write a bundle even though --seed was given.")
+@click.option("--again", is_flag=True, help="publish even if the ledger contains this graph")
+@click.option("--overwrite", is_flag=True, help="replace the folder if it holds a release")
+@click.option("--seed", type=int, help="reproducible and insecure: for tests only")
+@click.option("--allow-insecure", is_flag=True, help="write a bundle even though --seed was given")
 def publish(out: Path, ledger: str | None, **flags: Any) -> None:
     """Publish the graph of LEFT RIGHT EDGES, two tables of entities and one of edges between them, or of EDGES alone.
 
@@ -135,9 +138,23 @@ def run(recipe: GraphRecipe, **how: Any) -> None:
 
 @graph.command(short_help="Say which sizes a graph allows, and what its hubs cost.")
 @_reading
-@click.option("-k", "--left-size", "k", type=int, default=5, show_default=True, help="Size of left groups to aim for.")
 @click.option(
-    "-l", "--right-size", "l", type=int, default=5, show_default=True, help="Size of right groups to aim for."
+    "-k",
+    "--left-size",
+    "k",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="size of left groups to aim for",
+)
+@click.option(
+    "-l",
+    "--right-size",
+    "l",
+    type=click.IntRange(1),
+    default=5,
+    show_default=True,
+    help="size of right groups to aim for",
 )
 def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
     """Look for the largest groups on each side, and for what setting hubs aside saves and costs."""
@@ -186,7 +203,12 @@ def show_advice(flags: dict[str, Any], k: int = 5, l: int = 5) -> None:  # noqa:
 
 @graph.command(short_help="Draw a published graph.")
 @click.argument("bundle", type=click.Path())
-@click.option("--out", required=True, type=Output("figure"), help="Picture to write: .png, .svg or .pdf.")
+@click.option(
+    "--out",
+    required=True,
+    type=Output("figure", endings=(".png", ".svg", ".pdf")),
+    help="picture to write: .png, .svg or .pdf",
+)
 def draw(bundle: str, out: Path) -> None:
     """Draw BUNDLE: every node of a small graph, groups as blocks of a large one."""
     from hedgerow.graph import open as open_graph
@@ -199,7 +221,7 @@ def draw(bundle: str, out: Path) -> None:
 
 @graph.command(short_help="Write the published tables as CSV files.")
 @click.argument("bundle", type=click.Path())
-@click.option("--csv", "folder", required=True, type=Output("folder"), help="A new folder: one CSV file per table.")
+@click.option("--csv", "folder", required=True, type=Output("folder"), help="a new folder: one CSV file per table")
 def export(bundle: str, folder: Path) -> None:
     """Write the published tables of BUNDLE as CSV files, for tools that read no Parquet."""
     export_files(bundle, folder)
@@ -233,7 +255,7 @@ def load_graph(bundle: str, url: str, schema: str, overwrite: bool, max_bytes: i
 @graph.command(short_help="Compare a release with the graph behind it.")
 @click.argument("bundle", type=click.Path())
 @_reading
-@click.option("--count", default=15, show_default=True, help="Random questions of each kind.")
+@click.option("--count", type=_SIZE, default=15, show_default=True, help="random questions of each kind")
 def compare(bundle: str, count: int, **flags: Any) -> None:
     """Ask BUNDLE and the graph of TABLES the same random questions: width of the bounds, and errors."""
     from hedgerow.graph import open as open_graph
@@ -300,7 +322,7 @@ def _show_release(release: GroupedGraph, out: str) -> None:
     type=click.Choice(["fair", "learned"]),
     default="fair",
     show_default=True,
-    help="learned adds an estimate from the correlation of conditions and degrees, for COUNT(*) FROM edges.",
+    help="learned adds an estimate from the correlation of conditions and degrees, for COUNT(*) FROM edges",
 )
 def query(bundle: str, questions: tuple[str, ...], estimate: str) -> None:
     """Ask BUNDLE one or more QUESTIONS over left, right, edges, left_paths and right_paths.
@@ -366,28 +388,31 @@ def verify(bundle: str) -> None:
 
 @graph.command(short_help="Attack a published graph.")
 @click.argument("bundle", type=click.Path())
-@click.option("--links", type=click.Path(), help="Table of links that the adversary knows: left key, right key.")
+@click.option("--links", type=click.Path(), help="table of links that the adversary knows: left key, right key")
 @click.option(
     "--other",
     type=click.Path(),
-    help="A second release of the same graph, to join by signatures: one with k = 1, one with l = 1.",
+    help="a second release of the same graph, to join by signatures: one with k = 1, one with l = 1",
 )
-@click.option("--rounds", default=4, show_default=True, help="Rounds of colour refinement.")
+@click.option("--rounds", type=click.IntRange(0), default=4, show_default=True, help="rounds of colour refinement")
 @click.option(
     "--items",
+    type=click.IntRange(0),
     default=2,
     show_default=True,
-    help="Number of right entities that the adversary knows of a left one; 0 skips this attack.",
+    help="number of right entities that the adversary knows of a left one; 0 skips this attack",
 )
 def attack(bundle: str, links: str | None, other: str | None, rounds: int, items: int) -> None:
     """Attack BUNDLE: with nothing but the release, with learned links, with a second release."""
-    from hedgerow.cli.graph_attack import attack_release, show_join, show_learned
+    from hedgerow.cli.graph_attack import attack_release, read_links, show_join, show_learned
     from hedgerow.graph import open as open_graph
 
     release = open_graph(bundle)
+    known = None if links is None else read_links(links)
+    second = None if other is None else open_graph(other)
     found = attack_release(release, rounds, items)
-    if links is not None:
-        found["learned"] = show_learned(release, links)
-    if other is not None:
-        found["joined"] = show_join(release, open_graph(other), rounds)
+    if known is not None:
+        found["learned"] = show_learned(release, known)
+    if second is not None:
+        found["joined"] = show_join(release, second, rounds)
     put_json(lambda: found)

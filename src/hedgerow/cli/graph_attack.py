@@ -101,12 +101,17 @@ def _show_signatures(release: GroupedGraph, rounds: int) -> Any:
     return {"rounds": rounds, "unique": {"left": shares[0], "right": shares[1]}}
 
 
-def show_learned(release: GroupedGraph, links: str) -> Any:
-    """Print what somebody finds who has learned the links of a table."""
-    columns = [column.to_pylist() for column in read_table(links).arrow.columns[:2]]
+def read_links(file: str) -> list[tuple[Any, Any]]:
+    """Read the links that somebody has learned: left key, right key."""
+    columns = [column.to_pylist() for column in read_table(file).arrow.columns[:2]]
     if len(columns) < 2:
         raise ParameterError("--links takes a table of two columns: the left key and the right key of each link.")
-    found = learned_links(release, list(zip(*columns, strict=True)))
+    return list(zip(*columns, strict=True))
+
+
+def show_learned(release: GroupedGraph, links: list[tuple[Any, Any]]) -> Any:
+    """Print what somebody finds who has learned these links."""
+    found = learned_links(release, links)
     least = "" if found.is_complete else "at least "
     known = counted(found.learned, "known link identifies", "known links identify")
     click.echo(

@@ -27,9 +27,10 @@ _PRINT = "-"
 class Output(click.Path):
     """A place that a verb will write to: a file, a figure or a folder. One that cannot be is refused at once."""
 
-    def __init__(self, kind: str = "file", *, ending: str = "") -> None:
+    def __init__(self, kind: str = "file", *, endings: tuple[str, ...] = ()) -> None:
         super().__init__(path_type=Path)
-        self.kind, self.ending = kind, ending
+        # A figure is written as .png and .svg, whichever of them is named.
+        self.kind, self.endings = kind, endings or ((".png", ".svg", "") if kind == "figure" else ())
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Try the place; nothing is left there."""
@@ -40,8 +41,10 @@ class Output(click.Path):
 
         if not os.fspath(value):
             raise ParameterError("A place to write is named by an empty text, which would be the folder you are in.")
-        if self.ending and path.suffix.lower() != self.ending:
-            raise ParameterError(f"'{path.name}' must end in {self.ending}; no other file is overwritten.")
+        if self.endings and path.suffix.lower() not in self.endings:
+            *others, last = (ending for ending in self.endings if ending)
+            named = f"{', '.join(others)} or {last}" if others else last
+            raise ParameterError(f"'{path.name}' must end in {named}.")
         require_writable(path, is_folder=self.kind == "folder", makes_folders=self.kind != "file")
         if self.kind == "figure":
             from hedgerow.report.release_figures import require_drawing
@@ -82,9 +85,9 @@ def add_output_options(command: click.Command) -> None:
     for inner in command.commands.values() if isinstance(command, click.Group) else [command]:
         if any(parameter.name == "quiet" for parameter in inner.params):
             continue
-        text = "Print the result as JSON and nothing else; with a FILE (.json), write it there."
-        inner.params.append(click.Option(["--json"], type=_Json(ending=".json"), metavar="[FILE]", help=text))
-        text = "Print nothing but errors, and what --json asks for; the exit code gives the outcome."
+        text = "print the result as JSON and nothing else; with a FILE (.json), write it there"
+        inner.params.append(click.Option(["--json"], type=_Json(endings=(".json",)), metavar="[FILE]", help=text))
+        text = "print nothing but errors, and what --json asks for; the exit code gives the outcome"
         inner.params.append(click.Option(["--quiet", "-q"], is_flag=True, help=text))
         inner.callback = _run(inner.callback)
 

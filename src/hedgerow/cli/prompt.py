@@ -20,7 +20,15 @@ from hedgerow.cli.answers import answers, explain, strokes_for
 from hedgerow.cli.regress import show_regression
 from hedgerow.cli.show import console, table
 from hedgerow.errors import HedgerowError, QueryError
-from hedgerow.query.sql.wording import begins_question, check_beginning, expects_select, goes_on, is_ended, is_whole
+from hedgerow.query.sql.wording import (
+    begins_question,
+    check_beginning,
+    expects_select,
+    goes_on,
+    is_ended,
+    is_whole,
+    on_one_line,
+)
 from hedgerow.verify.names import tables_with
 
 if TYPE_CHECKING:
@@ -66,8 +74,8 @@ def _set_up(readline: Any, columns: Sequence[str]) -> None:
 
 
 def _remember(readline: Any, line: str) -> None:
-    question = line.removeprefix(".explain ").strip()
-    if question and not question.startswith((".", "--")):
+    question = on_one_line(_question_of(line))
+    if question and not is_command(question):
         readline.add_history(question)
 
 
@@ -121,6 +129,9 @@ _ALSO = {
     "\\?": ".help",
     "\\h": ".help",
     "\\d": ".columns",
+    "\\d+": ".columns",
+    "\\d release": ".columns",
+    ".schema": ".columns",
     "describe release": ".columns",
     "show columns": ".columns",
     "\\dt": ".tables",
@@ -136,8 +147,11 @@ def statements(lines: Iterable[str]) -> Iterator[str]:
     held = ""
     for line in lines:
         text = line.strip()
-        stands_alone = not text or is_command(text) or text.startswith("--")
-        belongs = goes_on(text) or (expects_select(held) if begins_question(text) else is_waiting(held))
+        explains = is_command(text) and begins_question(_question_of(text))
+        stands_alone = not text or (is_command(text) and not explains) or text.startswith("--")
+        belongs = goes_on(text) or (
+            expects_select(_question_of(held)) if begins_question(text) else is_waiting(held) and not explains
+        )
         if held and (stands_alone or not belongs):
             yield held
             held = ""
@@ -155,8 +169,13 @@ def is_command(text: str) -> bool:
 
 
 def is_waiting(text: str) -> bool:
-    """Return whether a question that has begun is not at its end."""
-    return begins_question(text) and not is_ended(text) and not is_whole(text)
+    """Return whether a question that has begun, also one behind .explain, is not at its end."""
+    question = _question_of(text)
+    return begins_question(question) and not is_ended(question) and not is_whole(question)
+
+
+def _question_of(text: str) -> str:
+    return text.removeprefix(".explain ")
 
 
 _COMMANDS = {
@@ -190,9 +209,9 @@ class Prompt:
             for text in _until_quit(_typed_statements()):
                 # A line that begins with WHERE, GROUP BY, ... goes on with the question that was just answered.
                 whole = f"{self._last}\n{text}" if self._last and goes_on(text) else text.strip()
-                remember(" ".join(whole.split("\n")))
+                remember(whole)
                 self._is_refused(whole)
-                self._last = whole.rstrip("; \n") if begins_question(whole) else ""
+                self._last = whole.rstrip("; \n") if begins_question(_question_of(whole)) else ""
         return False
 
     def _greet(self) -> None:

@@ -11,6 +11,7 @@ from hedgerow.utility.risk import JOURNALIST, PROSECUTOR
 if TYPE_CHECKING:
     from hedgerow.methods.scaled import BlockRelease
     from hedgerow.release import Release
+    from hedgerow.release.forms import Form
     from hedgerow.schema.determine import Determining
     from hedgerow.utility.summary import ReleaseSummary
 
@@ -115,14 +116,11 @@ def release_facts(release: Release, output: str, seconds: float, widths: Sequenc
             *_group_facts(release),
             *_level_facts(release),
             *_text_facts(release),
-            ("as they were", _unchanged_fact(release)),
+            ("as they were", _unchanged_fact(release.form, release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
-            *(("typical bounds", f"±{width:.1%} of the answer for {question}") for question, width in widths),
-            (
-                "randomness",
-                "a seed: reproducible and insecure" if release.made.reproducible else "the operating system",
-            ),
+            *(("typical bounds", f"±{width:,.1%} of the answer for {question}") for question, width in widths),
+            ("randomness", _randomness_fact(release)),
             ("ledger", _ledger_fact(release)),
             ("time", f"{seconds:.1f} s"),
         ],
@@ -131,6 +129,8 @@ def release_facts(release: Release, output: str, seconds: float, widths: Sequenc
 
 def block_facts(release: BlockRelease, output: str, seconds: float) -> Any:
     """The same of a release that was published outside of memory."""
+    from hedgerow.release.forms import FORMS
+
     return facts(
         f"Published to {output}",
         [
@@ -138,22 +138,28 @@ def block_facts(release: BlockRelease, output: str, seconds: float) -> Any:
             ("suppressed", f"{release.rows.suppressed:,}"),
             ("groups", f"{release.groups:,}"),
             ("parts", f"{release.parts:,}"),
+            ("as they were", _unchanged_fact(FORMS[release.form], release)),
             ("promise", release.guarantee.promise),
             ("against", release.guarantee.adversary),
             ("risk and loss", "not measured: that needs all rows in memory"),
+            ("randomness", _randomness_fact(release)),
             ("ledger", _ledger_fact(release)),
             ("time", f"{seconds:.1f} s"),
         ],
     )
 
 
-def _unchanged_fact(release: Release) -> str:
+def _randomness_fact(release: Release | BlockRelease) -> str:
+    return "a seed: reproducible and insecure" if release.made.reproducible else "the operating system"
+
+
+def _unchanged_fact(form: Form, release: Release | BlockRelease) -> str:
     """The columns that leave as they came in; their rows may be shuffled."""
     columns = release.columns
-    if release.form.is_altered:
+    if form.is_altered:
         names = [name for name in columns.all if name not in release.guarantee.columns]
     else:
-        names = [*(() if release.form.has_boxes else columns.quasi), *columns.plain]
+        names = [*(() if form.has_boxes else columns.quasi), *columns.plain]
     more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
     return ", ".join(names[:_MOST_NAMES]) + more or "no column"
 

@@ -12,33 +12,33 @@ from hedgerow.cli.output import is_json_printed, put_json, speaking
 @click.command()
 @click.argument("bundle", type=click.Path())
 @click.argument("question", required=False)
-@click.option("--explain", is_flag=True, help="Show the same question as plain SQL over the bundle's files.")
+@click.option("--explain", is_flag=True, help="show the same question as plain SQL over the bundle's files")
 @click.option(
     "--dialect",
     type=click.Choice(("duckdb", "postgres")),
     default="duckdb",
     show_default=True,
-    help="SQL dialect that --explain writes.",
+    help="SQL dialect that --explain writes",
 )
 @click.option(
-    "--engine", default="arrays", show_default=True, help="Engine that answers: arrays, duckdb or postgresql://..."
+    "--engine", default="arrays", show_default=True, help="engine that answers: arrays, duckdb or postgresql://..."
 )
-@click.option("--schema", help="Schema of the PostgreSQL database that holds the release, if not 'hedgerow'.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print the answers as CSV: keys, then x, x_lower, x_upper, x_std.")
+@click.option("--schema", help="schema of the PostgreSQL database that holds the release, if not 'hedgerow'")
+@click.option("--csv", "as_csv", is_flag=True, help="print the answers as CSV: keys, then x, x_lower, x_upper, x_std")
 @click.option(
     "--estimate",
     type=click.Choice(["fair", "learned"]),
     default="fair",
     show_default=True,
-    help="learned adds an estimate from the correlation of known and hidden columns, for one COUNT, SUM or AVG.",
+    help="learned adds an estimate from the correlation of known and hidden columns, for one COUNT, SUM or AVG",
 )
-@click.option("--table", "own", multiple=True, metavar="NAME=FILE", help="A table of your own that questions may join.")
+@click.option("--table", "own", multiple=True, metavar="NAME=FILE", help="a table of your own that questions may join")
 @click.option(
     "--max-bytes",
     type=click.IntRange(1),
-    help="Refuse a file that takes more memory when decoded; by default 16 times its size.",
+    help="refuse a file that takes more memory when decoded; by default 16 times its size",
 )
-@click.option("--no-history", is_flag=True, help="Do not save the questions asked at the prompt.")
+@click.option("--no-history", is_flag=True, help="do not save the questions asked at the prompt")
 def query(
     bundle: str,
     question: str | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hedgerow.cli.output import Output, put_json
-from hedgerow.errors import counted
+from hedgerow.errors import counted, printable
 
 if TYPE_CHECKING:
     from hedgerow.query.regression import Regression
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("bundle", type=click.Path())
 @click.argument("formula")
-@click.option("--where", help="SQL condition on known columns that selects the rows.")
-@click.option("--weights", help="A known column with the weight of each row.")
-@click.option("--figure", type=Output("figure"), help="Draw error bars: writes PATH.svg and PATH.png.")
+@click.option("--where", help="SQL condition on known columns that selects the rows")
+@click.option("--weights", help="a known column with the weight of each row")
+@click.option("--figure", type=Output("figure"), help="draw error bars (.png and .svg)")
 def regress(bundle: str, formula: str, where: str | None, weights: str | None, figure: Path | None) -> None:
     """Fit FORMULA on BUNDLE by least squares. The outcome is a sensitive column, the terms are known ones.
 
     \b
     hedgerow regress out/ 'income ~ age + sex + education' --where 'age >= 18'
-    hedgerow regress out/ 'income ~ age*sex + C(region) - 1' --weights w --figure coefficients
+    hedgerow regress out/ 'income ~ age*sex + C(region) - 1' --weights w --figure coefficients.png
     """
     from hedgerow.front import regress as fit
 
@@ -33,9 +33,11 @@ def regress(bundle: str, formula: str, where: str | None, weights: str | None, f
     if figure is not None:
         from hedgerow.report.release_figures import regression_figure
 
-        regression_figure(found, figure)
+        drawn = regression_figure(found, figure)
     put_json(found.to_dict)
     show_regression(found)
+    if figure is not None:
+        click.echo(printable(f"drawn: {drawn}"))
 
 
 def show_regression(found: Regression) -> None:

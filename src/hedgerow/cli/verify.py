@@ -34,7 +34,7 @@ def verify_or_exit(check: Callable[[], Verification]) -> Verification:
 @click.option(
     "--max-bytes",
     type=click.IntRange(1),
-    help="Refuse a file that takes more memory when decoded; by default 16 times its size.",
+    help="refuse a file that takes more memory when decoded; by default 16 times its size",
 )
 def verify(bundle: str, max_bytes: int | None) -> None:
     """Check BUNDLE: every checksum, then the promise re-derived from the published rows, then the help table."""

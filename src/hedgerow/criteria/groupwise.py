@@ -309,6 +309,6 @@ class KAnonymity(Limited):
     def nearest(self, overall: NDArray[np.int64]) -> str:
         """Describe what the column could satisfy instead."""
         return (
-            f"{self.k}-anonymity needs {counted(self.k, 'row')}; there "
-            f"{'is' if overall.sum() == 1 else 'are'} {int(overall.sum())}."
+            f"{self.k:,}-anonymity needs {counted(self.k, 'row')}; there "
+            f"{'is' if overall.sum() == 1 else 'are'} {int(overall.sum()):,}."
         )

@@ -90,7 +90,7 @@ groups, {edges:,} links. The links are published exactly, but between numbered n
 group is which entity of that group is withheld.
 
 {words}What is in this folder
-- `left.parquet`, `right.parquet`: the entities as they were, each with its group ({left_column}, {right_column})
+- `left.parquet`, `right.parquet`: the entities as they were, each with its group ({group_columns})
 - `left_nodes.parquet`, `right_nodes.parquet`: node numbers, each with its group
 - `edges.parquet`: pairs of node numbers{edge_columns}{hubs}
 - `manifest.json`: method, parameters, guarantee, counts, checksums
@@ -135,8 +135,7 @@ def _with_example(release: GroupedGraph, shown: Example | None) -> str:
         words=page_words(release.guarantee),
         edge_columns=_edge_words(release),
         hubs=_hub_words(release),
-        left_column=in_code(release.group_columns[0]),
-        right_column=in_code(release.group_columns[1]),
+        group_columns=", ".join(map(in_code, dict.fromkeys(release.group_columns))),
         question=shlex.quote(question),
     )
     return page + (_EXAMPLE.format(**asdict(shown)) if shown is not None else "")

@@ -49,7 +49,7 @@ class GraphComparison:
         medians = (
             statistics.median(found) if found else None for found in (self.half_widths, self.expected, self.learned)
         )
-        shown = ["-" if median is None else f"{median:.1%}" for median in medians]
+        shown = ["-" if median is None else f"{median:,.1%}" for median in medians]
         return self.question, str(len(self.half_widths)), *shown, str(self.outside)
 
 

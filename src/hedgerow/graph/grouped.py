@@ -157,7 +157,7 @@ class GroupedGraph(PublishedGraph):
         )
 
     def __repr__(self) -> str:
-        sides = f"{self.tables['left'].num_rows} left, {self.tables['right'].num_rows} right"
+        sides = f"{self.tables['left'].num_rows:,} left, {self.tables['right'].num_rows:,} right"
         return f"GroupedGraph(({self.k}, {self.l})-grouping of {sides}, {counted(self.edges, 'edge')})"
 
     def _repr_html_(self) -> str:

@@ -325,12 +325,12 @@ def _chance(point: FrontierPoint) -> float:
 def _about_width(chosen: FrontierPoint, safe: Sequence[FrontierPoint]) -> Iterator[str]:
     if chosen.width is not None:
         kind = "those that resist an attacker who knows the algorithm" if chosen.resists else "those that keep it"
-        yield f"its bounds are the narrowest of {kind}: {chosen.width:.1%} of the answer for half of the questions"
+        yield f"its bounds are the narrowest of {kind}: {chosen.width:,.1%} of the answer for half of the questions"
     narrower = [point for point in safe if not point.resists and _width(point) < _PAYS * _width(chosen)]
     if chosen.resists and narrower:
         best = min(narrower, key=_width)
         yield (
-            f"{best.setting} has bounds of {best.width:.1%}, but an attacker who knows the algorithm can learn from "
+            f"{best.setting} has bounds of {best.width:,.1%}, but an attacker who knows the algorithm can learn from "
             "its groups"
         )
 
@@ -342,7 +342,7 @@ def _about_people(chosen: FrontierPoint, safe: Sequence[FrontierPoint]) -> Itera
         best = min(boxes, key=lambda point: (_width(point), point.loss or 0))
         yield (
             "it publishes quasi-identifiers as values, so that people can be recognised though not their sensitive "
-            f"value; where that must not be, {best.setting} has boxes (bounds of {_width(best):.0%}, "
+            f"value; where that must not be, {best.setting} has boxes (bounds of {_width(best):,.0%}, "
             f"{best.loss or 0:.0%} of the domains lost)"
         )
 
@@ -359,7 +359,7 @@ def _about_refining(points: Sequence[FrontierPoint]) -> Iterator[str]:
     if paying:
         before, after = min(paying, key=lambda pair: _width(pair[1]) / _width(pair[0]))
         yield (
-            f"refine='quasi' pays: {after.setting} brings bounds from {_width(before):.1%} to {_width(after):.1%}; "
+            f"refine='quasi' pays: {after.setting} brings bounds from {_width(before):,.1%} to {_width(after):,.1%}; "
             "an attacker who knows the algorithm can learn from where it stopped dividing"
         )
 

@@ -334,7 +334,7 @@ def explanation(release: Release, session: Session, question: str) -> Explanatio
     if width == 0:
         return Explanation(sql, ["The answer is exact: every assignment of values to rows gives the same."], [], [])
     found = causes(release, question)
-    reach = f"The bounds reach ±{width / 2:.2g} times the answer." if width > 2 else _reach(width)
+    reach = f"The bounds reach ±{number_text(width / 2, 2)} times the answer." if width > 2 else _reach(width)
     groups = (
         f"Of {counted(release.groups, 'group')} {counted(found.hit, 'has', 'have')} matching rows; "
         f"{found.open:,} of them leave the answer uncertain."
@@ -360,7 +360,7 @@ def _reach(width: float) -> str:
 
 
 def _around(width: float) -> str:
-    return f"±{50 * width:.2g}%"
+    return f"±{number_text(50 * width, 2)}%"
 
 
 def _advice(narrower: Move | None, wider: Move | None) -> list[str]:

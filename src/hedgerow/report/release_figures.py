@@ -5,6 +5,7 @@ Figures without a screen: one look for all of them, saved as SVG for pages and P
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -40,6 +41,10 @@ def bounds_figure(answered: Sequence[tuple[str, Answer, float]], folder: Path) -
     return save_figure(figure, folder, "bounds")
 
 
+_SIGNS_BELOW = 50
+"""So many characters stand below a figure side by side."""
+
+
 def answers_figure(
     results: AnswerTable | Mapping[str, AnswerTable],
     path: str | os.PathLike[str],
@@ -58,17 +63,20 @@ def answers_figure(
         thick = {"color": COLOURS[place], "linewidth": 14 / (1 + len(named)), "alpha": 0.35}
         axes.vlines(
             at,
-            [one.lower for one in answers],
-            [one.upper for one in answers],
+            [math.nan if one.lower is None else one.lower for one in answers],
+            [math.nan if one.upper is None else one.upper for one in answers],
             **thick,
             label=name or "guaranteed bounds",
         )
         label = "expected answer" if place == 0 else None
-        axes.plot(at, [one.expected for one in answers], "o", color=COLOURS[place], markersize=5, label=label)
+        dots = [math.nan if one.expected is None else one.expected for one in answers]
+        axes.plot(at, dots, "o", color=COLOURS[place], markersize=5, label=label)
     if truth is not None:
         axes.plot(range(len(truth)), truth, "x", color="black", markersize=7, label="true answer")
-    keys = result.column(result.keys[0]).to_pylist()
-    axes.set_xticks(range(len(keys)), [str(key) for key in keys])
+    keys = [str(key) for key in result.column(result.keys[0]).to_pylist()]
+    is_wide = len(keys) * max(map(len, keys)) > _SIGNS_BELOW
+    axes.set_xticks(range(len(keys)), keys, **({"rotation": 30, "ha": "right"} if is_wide else {}))
+    axes.yaxis.set_major_formatter("{x:,.10g}")
     axes.set_xlabel(result.keys[0])
     axes.set_ylabel(result.aggregates[0])
     figure.legend(loc="outside upper left", ncols=4, fontsize=8)
@@ -104,7 +112,7 @@ def regression_figure(
         axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper right", ncols=3, fontsize=8, frameon=False)
     target = Path(path)
-    return save_figure(figure, target.parent, target.name)
+    return save_figure(figure, target.parent, target.stem)
 
 
 def groups_figure(release: Release, folder: Path) -> Path:
@@ -235,8 +243,8 @@ def _label(panel: Any, aggregate: str, axis: str, places: Sequence[float]) -> No
     panel.set_ylabel("% of the answer")
     # Widths reach from nothing at all to many times the answer: linear up to 1 %, logarithmic above.
     panel.set_yscale("symlog", linthresh=1.0)
-    panel.set_ylim(bottom=0)
-    panel.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    panel.set_ylim(0, 1.5 * max(1.0, panel.dataLim.y1))  # whole markers above, too
+    panel.yaxis.set_major_formatter("{x:,.10g}")
     if axis == "selectivity":
         panel.set_xscale("log")
         panel.set_xticks([100 * place for place in places], [f"{100 * place:g}" for place in places])

@@ -121,13 +121,28 @@ def existing_file(path: str | PathLike[str]) -> Path:
     return file
 
 
+def shown_name(path: Path) -> str:
+    """The last part of a path as messages quote it; `.` and `/` have none and are quoted whole."""
+    return path.name or str(path)
+
+
+def _is_bundle(folder: Path) -> bool:
+    try:
+        with (folder / "manifest.json").open("rb") as manifest:
+            return b'"format": "hedgerow' in manifest.read(100)
+    except OSError:
+        return False
+
+
 def files_below(folder: Path, endings: Collection[str]) -> list[Path]:
     """The files in a folder, at any depth, that end so.
 
     All of them are the table, so whatever would leave rows out, or count them twice, in silence is refused: a folder
     that cannot be looked into or is a link, a hidden file, which other readers skip, and a pipe or device called so.
     """
-    shown, seen, found = folder.name or str(folder), 0, list[Path]()
+    shown, seen, found = shown_name(folder), 0, list[Path]()
+    if _is_bundle(folder):
+        raise InputError(f"'{shown}' is a release of hedgerow and no table; name one of its files to read that.")
 
     def refuse(error: OSError) -> None:
         name = Path(error.filename or folder).name

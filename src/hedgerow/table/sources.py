@@ -18,7 +18,16 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, files_below, stoppable
+from hedgerow.table.checks import (
+    MAX_CELLS,
+    attempt,
+    check_names,
+    check_size,
+    existing_file,
+    files_below,
+    shown_name,
+    stoppable,
+)
 from hedgerow.table.flat import flatten
 from hedgerow.table.frames import arrow_of
 from hedgerow.table.table import Table
@@ -72,7 +81,7 @@ def _copy(stream: Any | IO[bytes], target: Path) -> None:
 def read_folder(folder: Path, *, max_cells: int = MAX_CELLS) -> Table:
     """Read all Parquet files of a folder, which have to have the same columns; `name=value` folders are columns."""
     found = open_parquet(folder)
-    damaged = f"A Parquet file in '{folder.name}' is cut short or damaged."
+    damaged = f"A Parquet file in '{shown_name(folder)}' is cut short or damaged."
     check_size(attempt(found.count_rows, damaged), len(found.schema), max_cells=max_cells)
     return flatten(attempt(found.to_table, damaged), "file")
 
@@ -81,22 +90,22 @@ def open_parquet(path: Path) -> Any:
     """A Parquet file, or those of a folder, as one table that is not read yet; refused where the files differ."""
     from pyarrow import dataset, parquet
 
-    is_folder = os.path.isdir(path)
+    is_folder, shown = os.path.isdir(path), shown_name(path)
     folder = path if is_folder else path.parent
     files = [str(file) for file in (files_below(path, (".parquet",)) if is_folder else [existing_file(path)])]
     if not files:
-        raise InputError(f"'{path.name or path}' cannot be read: it is a folder without Parquet files; name a file.")
+        raise InputError(f"'{shown}' cannot be read: it is a folder without Parquet files; name a file.")
     damaged = (
-        f"A Parquet file in '{path.name}' is cut short or damaged."
+        f"A Parquet file in '{shown}' is cut short or damaged."
         if is_folder
-        else f"'{path.name}' is not a whole Parquet file; it may be cut short or damaged."
+        else f"'{shown}' is not a whole Parquet file; it may be cut short or damaged."
     )
     own = attempt(lambda: parquet.read_schema(files[0]), damaged).names
     check_names(own)
-    keys = _folder_keys([Path(file).relative_to(folder) for file in files], path.name)
+    keys = _folder_keys([Path(file).relative_to(folder) for file in files], shown)
     if both := [key.name for key in keys if key.name in own]:
         raise InputError(
-            f"Folders in '{path.name}' are named after a column, '{both[0]}', that the files hold as well; take it out "
+            f"Folders in '{shown}' are named after a column, '{both[0]}', that the files hold as well; take it out "
             "of the files, or name the folders otherwise."
         )
     named = dataset.partitioning(keys, flavor="hive")
@@ -106,7 +115,7 @@ def open_parquet(path: Path) -> Any:
     fragments = attempt(lambda: list(found.get_fragments()), damaged)
     schemas = attempt(lambda: [one.physical_schema.remove_metadata() for one in fragments], damaged)
     if any(schema != schemas[0] for schema in schemas):
-        raise InputError(f"The Parquet files in '{folder.name}' differ in columns or types; a table needs one kind.")
+        raise InputError(f"The Parquet files in '{shown}' differ in columns or types; a table needs one kind.")
     return found
 
 

@@ -15,6 +15,9 @@ _USAGE = "usage: python -m hedgerow.verify BUNDLE [--max-bytes N]"
 
 def main(arguments: list[str]) -> int:
     """Print what was checked and return 0, or say what does not hold and return 1."""
+    if arguments in (["--help"], ["-h"]):
+        print(_USAGE)
+        return 0
     if len(arguments) not in (1, 3) or (len(arguments) == 3 and arguments[1] != "--max-bytes"):
         print(_USAGE, file=sys.stderr)
         return 2

@@ -449,10 +449,11 @@ def _check_groups(release: PublishedGraph, number: int, least: int) -> tuple[NDA
             f"{counted(int((sizes < least).sum()), f'{side} group has', f'{side} groups have')} "
             f"fewer than {least} nodes."
         )
+    most = f" to {sizes.max():,}" if sizes.max() > sizes.min() else ""
     return (
         of_nodes,
         f"{counted(len(nodes), f'{side} entity', f'{side} entities')} in "
-        f"{counted(len(sizes), 'group')} of {sizes.min()} to {sizes.max()}",
+        f"{counted(len(sizes), 'group')} of {sizes.min():,}{most}",
     )
 
 

@@ -159,7 +159,9 @@ def hold(path: str | os.PathLike[str], *, most: int | None = None) -> Iterator[H
         try:
             bundle = _hold_all(target, stack, _MOST_OPEN if most is None else most)
         except (FileNotFoundError, NotADirectoryError):
-            reason = f"it has no {MANIFEST}" if os.path.exists(target) else "there is no such folder"
+            reason = "there is no such folder"
+            if os.path.exists(target):
+                reason = f"it has no {MANIFEST}" if os.path.isdir(target) else "it is a file, and a bundle is a folder"
             raise BundleError(f"'{target.name}' is not a hedgerow bundle: {reason}.") from None
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or "no file has such a name"

@@ -7,6 +7,8 @@ import hedgerow as hr
 from hedgerow.cli import main
 from hedgerow.query import connect
 from hedgerow.query.engines.postgres import export
+from hedgerow.query.engines.summary import fingerprint
+from tests.support.every_method import PEOPLE, SCHEMA, cases
 
 QUESTION = "SELECT sum(salary) FROM release WHERE age BETWEEN 35 AND 55"
 HOSTILE = 'x"; DROP SCHEMA precious CASCADE; --'
@@ -64,6 +66,46 @@ def test_a_server_that_refuses_is_one_sentence(url, salaries_release):
         connection.execute("SET ROLE guest")
     with pytest.raises(hr.InputError, match="right to create"):
         export(salaries_release, url + "&options=-c%20role%3Dguest", schema="forbidden")
+
+
+def _salaries(first):
+    table = {"age": [1, 2, 3, 4] * 3, "pay": list(range(first, first + 12))}
+    return hr.Anatomy(l=2).publish(table, hr.Schema(quasi="age", sensitive="pay"))
+
+
+def test_a_schema_that_holds_another_release_is_not_asked(url):
+    """Its answers were taken for those of the release that was asked: exact, and false."""
+    ours, theirs = _salaries(0), _salaries(100)
+    export(ours, url, schema="monthly", overwrite=True)
+    with pytest.raises(hr.QueryError, match="holds another release"):
+        connect(theirs, url, schema="monthly")
+    with connect(ours, url, schema="monthly") as session:
+        assert session.ask("SELECT sum(pay) FROM release").lower == 66
+        export(theirs, url, schema="monthly", overwrite=True)
+        for question in ("SELECT sum(pay) FROM release", "SELECT median(pay) FROM release"):
+            with pytest.raises(hr.QueryError, match="holds another release"):
+                session.ask(question)
+
+
+def test_a_schema_that_is_not_marked_with_its_release_is_not_asked(url):
+    """Somebody may have removed the comment, or an earlier version exported it."""
+    import psycopg
+
+    ours = _salaries(0)
+    export(ours, url, schema="unmarked", overwrite=True)
+    for comment in ("'a release that hedgerow exported'", "NULL"):
+        with psycopg.connect(url) as connection:
+            connection.execute(f"COMMENT ON SCHEMA unmarked IS {comment}")
+        with pytest.raises(hr.QueryError, match="hedgerow export"):
+            connect(ours, url, schema="unmarked")
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_a_release_is_the_same_before_and_after_it_is_saved(case, tmp_path):
+    """So that what was exported from memory is asked by who has the bundle, and nothing else is."""
+    release, other = (case.method.publish(PEOPLE, SCHEMA) for _ in range(2))
+    release.save(tmp_path / "out")
+    assert fingerprint(hr.open(tmp_path / "out")) == fingerprint(release) != fingerprint(other)
 
 
 def test_a_schema_without_a_server_is_refused(salaries_release):

@@ -39,6 +39,7 @@ REFUSED = [
     ("SELECT count(*) FROM release FETCH FIRST 1 ROW ONLY", "^FETCH FIRST is not understood; write LIMIT"),
     ("SELECT count(*) FROM release FOR UPDATE", "^FOR UPDATE is not understood"),
     ('SELECT count(*) FROM release WHERE t = "x"', "a text stands in single quotes"),
+    ("SELECT count(*) FROM release WHERE t = Male", "a text stands in single quotes"),
     ("SELECT * FROM (SELECT * FROM release) AS q", "single rows have no bounds"),
 ]
 

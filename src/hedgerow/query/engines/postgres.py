@@ -25,7 +25,7 @@ from hedgerow.query.answer import Result
 from hedgerow.query.engines.help import GROUPED, help_by_group, help_of
 from hedgerow.query.engines.rewriter import HelpLayout, is_plain, parts_sql, result_of
 from hedgerow.query.engines.server_functions import server_functions
-from hedgerow.query.engines.summary import answer_from_counts, published_tables
+from hedgerow.query.engines.summary import answer_from_counts, fingerprint, published_tables
 from hedgerow.query.evidence.view import view_of
 from hedgerow.query.sql.dialect import to_postgres
 from hedgerow.query.sql.printing import literal, quote
@@ -45,7 +45,9 @@ _LONGEST = 63
 """PostgreSQL cuts longer names in silence, and then they may be those of others."""
 
 _MARK = "a release that hedgerow exported"
-"""The comment on a schema that may be replaced."""
+"""How the comment on a schema that may be replaced begins; behind it stands which release it holds."""
+
+_COMMENT = "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s"
 
 # The server refuses a product of chances that is too small for a float; to us it is zero.
 _TIMES = """
@@ -81,7 +83,8 @@ class PostgresEngine:
 
     def __init__(self, release: Release, url: str, *, schema: str = SCHEMA) -> None:
         _require_name(schema)
-        self._release, self._view = release, view_of(release)
+        self._release, self._view, self._schema = release, view_of(release), schema
+        self._comment = _comment(release)
         self.connection = _connect(url)
         self._turn = threading.Lock()
         # One question, one transaction: a session that stays open must not hold up the next export.
@@ -93,21 +96,20 @@ class PostgresEngine:
         if found is None or None in found:
             self.connection.close()
             raise QueryError(f"schema '{schema}' holds no such release; load it with `hedgerow export` first")
-        listed = "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass(%s) AND attname = 'others'"
-        has_groups = self.connection.execute(listed, [GROUPED]).fetchone() == (1,)
-        self._layout = HelpLayout(by_group=has_groups)  # older exports answer from the long table
+        try:
+            self._require_same()
+        except QueryError:
+            self.connection.close()
+            raise
 
     def run(self, bound: Bound) -> Result:
         """Answer a bound question."""
         import psycopg
 
         try:
-            if is_plain(self._release, self._view, bound):
-                statement = to_postgres(parts_sql(self._view, bound, self._release.group_column, self._layout))
-                with self._turn:
-                    rows = self.connection.execute(statement.encode()).fetchall()
-                return result_of(self._view, bound, rows)
-            return answer_from_counts(self._release, bound, self._fetch)
+            result = self._answer(bound)
+            self._require_same()  # afterwards: an export may have replaced the schema meanwhile
+            return result
         except psycopg.DataError:
             # The database's message may quote values; ours does not.
             raise QueryError("the database cannot compute this condition; numbers may leave 64 bits") from None
@@ -116,6 +118,24 @@ class PostgresEngine:
             raise QueryError(
                 f"the database did not answer ({reason}); connect again, or ask its administrator"
             ) from None
+
+    def _answer(self, bound: Bound) -> Result:
+        if not is_plain(self._release, self._view, bound):
+            return answer_from_counts(self._release, bound, self._fetch)
+        statement = to_postgres(parts_sql(self._view, bound, self._release.group_column, HelpLayout(by_group=True)))
+        with self._turn:
+            rows = self.connection.execute(statement.encode()).fetchall()
+        return result_of(self._view, bound, rows)
+
+    def _require_same(self) -> None:
+        """Refuse a schema that holds another release: its answers would be about that one."""
+        with self._turn:
+            found = self.connection.execute(_COMMENT, (self._schema,)).fetchone()
+        if found != (self._comment,):
+            raise QueryError(
+                f"schema '{self._schema}' holds another release, or one that an earlier version exported; load this "
+                "one into a schema of its own (`hedgerow export`, --schema), and name that"
+            )
 
     def _fetch(self, statement: str, schema: pa.Schema) -> pa.Table:
         text = io.BytesIO()
@@ -142,7 +162,7 @@ def export(release: Release, url: str, *, schema: str = SCHEMA, overwrite: bool 
     view = view_of(release)
     helpers = {"help": help_of(view), GROUPED: help_by_group(view)} if release.form.is_permutation else {}
     tables = published_tables(release) | helpers
-    with _new_schema(url, schema, overwrite=overwrite) as connection:
+    with _new_schema(url, schema, _comment(release), overwrite=overwrite) as connection:
         connection.execute(_TIMES)
         connection.execute(_PRODUCT)
         connection.execute(_NEXTAFTER)
@@ -171,7 +191,7 @@ def load_tables(
 ) -> None:
     """Load tables into a schema, whole or not at all, with indexes, and a view `example` of SQL over their files."""
     _require_name(schema)
-    with _new_schema(url, schema, overwrite=overwrite) as connection:
+    with _new_schema(url, schema, _MARK, overwrite=overwrite) as connection:
         for name, table in tables.items():
             _load(connection, name, table)
         for name, columns in indexes:
@@ -181,15 +201,19 @@ def load_tables(
 
 
 @contextmanager
-def _new_schema(url: str, schema: str, *, overwrite: bool) -> Iterator[Connection[Any]]:
+def _new_schema(url: str, schema: str, comment: str, *, overwrite: bool) -> Iterator[Connection[Any]]:
     """A connection whose tables go to a new schema, which is there whole or not at all."""
     with _connect(url) as connection, _refusals():
         connection.execute("SET LOCAL lock_timeout = '30s'")
         _make_room(connection, schema, overwrite=overwrite)
         connection.execute(f"CREATE SCHEMA {quote(schema)}")
-        connection.execute(f"COMMENT ON SCHEMA {quote(schema)} IS {literal(_MARK)}")
+        connection.execute(f"COMMENT ON SCHEMA {quote(schema)} IS {literal(comment)}")
         connection.execute(f"SET search_path TO {quote(schema)}")
         yield connection
+
+
+def _comment(release: Release) -> str:
+    return f"{_MARK}: {fingerprint(release)}"
 
 
 def _require_name(schema: object) -> None:
@@ -203,9 +227,7 @@ def _require_name(schema: object) -> None:
 
 
 def _make_room(connection: Connection[Any], schema: str, *, overwrite: bool) -> None:
-    found = connection.execute(
-        "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace WHERE nspname = %s", (schema,)
-    ).fetchone()
+    found = connection.execute(_COMMENT, (schema,)).fetchone()
     if found is None:
         return
     if not overwrite:
@@ -213,7 +235,7 @@ def _make_room(connection: Connection[Any], schema: str, *, overwrite: bool) -> 
             f"The database has a schema '{schema}' already; choose another (--schema, schema=) or replace it "
             "(--overwrite, overwrite=True)."
         )
-    if found != (_MARK,):
+    if not str(found[0]).startswith(_MARK):
         raise InputError(f"The schema '{schema}' was not made by an export, so it is not replaced; choose another.")
     connection.execute(f"DROP SCHEMA {quote(schema)} CASCADE")
 

@@ -11,6 +11,7 @@ optimization (AVG over an uncertain number of rows, medians, variances) is writt
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -75,6 +76,24 @@ class CountSelect:
 def published_tables(release: Release) -> dict[str, pa.Table]:
     """Name the tables that a database holds: as published, but two halves of whole rows lie side by side."""
     return {"release": release.form.rows(release)} if release.form.is_permutation else dict(release.tables)
+
+
+def fingerprint(release: Release) -> str:
+    """Name a release by what it publishes, saved or not: SHA-256 of its tables, value by value."""
+    digest = hashlib.sha256()
+    for name, table in sorted(release.tables.items()):
+        for field, column in zip(table.column_names, table.columns, strict=True):
+            digest.update(f"{name} {field} {len(column)}".encode())
+            for part in (column.drop_null(), column.is_valid()):
+                digest.update(_bytes_of(part))
+    return digest.hexdigest()
+
+
+def _bytes_of(column: pa.ChunkedArray) -> pa.Buffer:
+    """The values of a column without gaps, however they are cut and coded."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    kind = pa.large_string() if pa.types.is_string(kind) else pa.int8() if pa.types.is_boolean(kind) else kind
+    return pa.record_batch([column.cast(kind).combine_chunks()], names=["values"]).serialize()
 
 
 def answer_from_counts(release: Release, bound: Bound, fetch: Fetch) -> Result:

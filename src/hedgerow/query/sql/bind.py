@@ -103,8 +103,10 @@ class Binder:
         loose = [column for text, column in self.columns.items() if text.lower() == name.text.lower()]
         if len(loose) == 1 and not name.quoted:
             return loose[0]
-        quotes = "; a text stands in single quotes" if name.quoted else ""
-        raise QueryError(f"there is no column '{name.text}'; {self._suggestion(name.text)}{quotes}")
+        suggestion = self._suggestion(name.text)
+        may_be_text = name.quoted or not suggestion.startswith("did you mean")
+        quotes = "; a text stands in single quotes" if may_be_text else ""
+        raise QueryError(f"there is no column '{name.text}'; {suggestion}{quotes}")
 
     def _suggestion(self, text: str) -> str:
         lowered = {name.lower(): name for name in self.columns if name.isprintable() and not name.startswith(DERIVED)}

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from hedgerow.errors import QueryError
 
-__all__ = ["begins_question", "check_beginning", "expects_select", "goes_on", "is_ended", "is_whole"]
+__all__ = ["begins_question", "check_beginning", "expects_select", "goes_on", "is_ended", "is_whole", "on_one_line"]
 
 _EXAMPLE = "SELECT avg(x) FROM release WHERE a BETWEEN 1 AND 2"
 _FIRST = ("SELECT", "WITH", "FROM")
@@ -17,7 +17,10 @@ _GOING_ON = (
     *("INNER", "ON", "USING", "BETWEEN", "IN", "AS", "WHEN", "THEN", "ELSE", "END"),
 )
 _OTHER = ("DROP", "INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "PRAGMA", "SET", "COPY", "ATTACH", "CALL", "VALUES")
-_UNFINISHED = ("FROM", "WHERE", "BY", "AND", "OR", "ALL", "UNION", "ON", "NOT", "SELECT", "JOIN", "HAVING", ",")
+_UNFINISHED = (
+    *("FROM", "WHERE", "BY", "AND", "OR", "ALL", "UNION", "ON", "NOT", "SELECT", "JOIN", "HAVING", "BETWEEN", "IN"),
+    *("LIKE", "IS", "LIMIT", "OFFSET", *",=<>+-/|"),
+)
 _TOKENS = re.compile(r"""'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|--[^\n]*|/\*.*?(?:\*/|$)|\w+|\S""", re.DOTALL)
 
 
@@ -38,6 +41,12 @@ def is_ended(text: str) -> bool:
 def goes_on(line: str) -> bool:
     """Tell whether a line begins in the middle of a question."""
     return next(iter(_words(line)), "").upper() in (*_GOING_ON, *",()+-*/|=<>")
+
+
+def on_one_line(text: str) -> str:
+    """Write a question without its line breaks and comments."""
+    kept = _TOKENS.sub(lambda token: "" if token[0].startswith(("--", "/*")) else token[0], text)
+    return " ".join(line.strip() for line in kept.splitlines() if line.strip())
 
 
 def is_whole(text: str) -> bool:
