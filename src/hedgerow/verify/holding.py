@@ -118,7 +118,10 @@ class Held:
         with _readable(name):
             content = self._content(name, entry)
         _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
-        return content.decode(errors="replace")
+        try:
+            return content.decode()
+        except UnicodeDecodeError:  # programs do not agree what such bytes show
+            raise BundleError(f"{name} is not text in UTF-8.") from None
 
     def _check(self, name: str, entry: FileEntry) -> None:
         with _readable(name), self._open(name, entry) as file:
