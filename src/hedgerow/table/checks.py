@@ -37,9 +37,9 @@ def attempt(step: Callable[[], T], sentence: str) -> T:
     """
     try:
         return step()
-    except (HedgerowError, MemoryError):
+    except (HedgerowError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:  # a panic of a library in Rust is no Exception
         was_stopped = is_interrupt(error)
     if was_stopped:
         raise KeyboardInterrupt
