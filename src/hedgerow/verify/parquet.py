@@ -56,7 +56,8 @@ def read_struct(content: bytes, place: int, shape: Shape | None = None) -> tuple
 
 def _is_of(kind: int, wanted: Any) -> bool:
     """Whether a kind in the file is the one of a shape; a truth value has one of two."""
-    return {dict: _STRUCT, list: _LIST}.get(type(wanted), wanted) == max(kind, _BOOL)
+    nested = _STRUCT if isinstance(wanted, dict) else _LIST if isinstance(wanted, list) else wanted
+    return bool(nested == max(kind, _BOOL))
 
 
 def _struct(content: bytes, place: int, depth: int, left: list[int], shape: Shape | None) -> tuple[Struct, int]:
