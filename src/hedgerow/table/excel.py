@@ -23,15 +23,22 @@ import pyarrow as pa
 
 from hedgerow.errors import InputError, ParameterError
 from hedgerow.table.binary import SheetExtent, is_compound, records_grid, xls_grids
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_shape, check_size, existing_file, optional
+from hedgerow.table.checks import (
+    MAX_CELLS,
+    attempt,
+    check_names,
+    check_shape,
+    check_size,
+    existing_file,
+    most_unpacked,
+    optional,
+)
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.table.typed import column_of, with_zeros
 
 _MOST_UNPACKED = 4 * 2**30
-_ALWAYS_UNPACKED = 2**28
-_MOST_RATIO = 100
-"""Bytes that a workbook may unpack to; few of them, or so many times its own size."""
+"""Bytes that a workbook may unpack to, however large it is."""
 
 _MOST_DESCRIPTION = 1 << 24
 """Bytes of a part that is read as a whole: its list of sheets, its styles."""
@@ -104,7 +111,7 @@ def _check_unpacked(file: Path, max_cells: int) -> None:
         return
     with zipfile.ZipFile(file) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-        most = min(_MOST_UNPACKED, max(_ALWAYS_UNPACKED, _MOST_RATIO * file.stat().st_size))
+        most = most_unpacked(file, _MOST_UNPACKED)
         if unpacked > most:
             raise InputError(f"The workbook unpacks to {unpacked:,} bytes, more than {most:,}.")
         is_binary = any(name.lower().endswith("workbook.bin") for name in archive.namelist())

@@ -18,7 +18,16 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from hedgerow.errors import InputError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_size, existing_file, files_below, stoppable
+from hedgerow.table.checks import (
+    MAX_CELLS,
+    attempt,
+    check_names,
+    check_size,
+    existing_file,
+    files_below,
+    most_unpacked,
+    stoppable,
+)
 from hedgerow.table.flat import flatten
 from hedgerow.table.frames import arrow_of
 from hedgerow.table.table import Table
@@ -36,17 +45,18 @@ def unpack(path: Path) -> Iterator[Path]:
     """The file inside a compressed one, for as long as the block lasts."""
     file = existing_file(path)
     damaged = f"'{file.name}' cannot be unpacked; it may be cut short, damaged or locked by a password."
+    most = most_unpacked(file, _MOST_UNPACKED)
     with TemporaryDirectory(prefix="hedgerow-") as folder:
         if file.suffix.lower() == ".zip":
-            inside = attempt(lambda: _from_zip(file, Path(folder)), damaged)
+            inside = attempt(lambda: _from_zip(file, Path(folder), most), damaged)
         else:
             inside = Path(folder) / (Path(file.stem).name or "table")
             codec = "gzip" if file.suffix.lower() == ".gz" else "zstd"
-            attempt(lambda: _copy(pa.CompressedInputStream(pa.OSFile(str(file)), codec), inside), damaged)
+            attempt(lambda: _copy(pa.CompressedInputStream(pa.OSFile(str(file)), codec), inside, most), damaged)
         yield inside
 
 
-def _from_zip(file: Path, folder: Path) -> Path:
+def _from_zip(file: Path, folder: Path, most: int) -> Path:
     with zipfile.ZipFile(file) as archive:
         names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
         if len(names) != 1:
@@ -55,17 +65,17 @@ def _from_zip(file: Path, folder: Path) -> Path:
             )
         inside = folder / Path(names[0]).name
         with archive.open(names[0]) as stream:
-            _copy(stream, inside)
+            _copy(stream, inside, most)
     return inside
 
 
-def _copy(stream: Any | IO[bytes], target: Path) -> None:
+def _copy(stream: Any | IO[bytes], target: Path, most: int) -> None:
     size = 0
     with stream, target.open("wb") as out:
         while chunk := stream.read(_CHUNK):
             size += len(chunk)
-            if size > _MOST_UNPACKED:
-                raise InputError(f"The file unpacks to more than {_MOST_UNPACKED:,} bytes; unpack it yourself.")
+            if size > most:
+                raise InputError(f"The file unpacks to more than {most:,} bytes; unpack it yourself.")
             out.write(chunk)
 
 
