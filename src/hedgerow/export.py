@@ -373,12 +373,19 @@ def _for_statistics(column: pa.ChunkedArray, name: str, is_help: bool) -> Any:
     return column.to_pandas()
 
 
+_RESERVED = re.compile(
+    r"byte|int|long|float|double|str(\d+|l)|if|in|using|with|all|and|by|eq|ge|gt|le|lt|ne|not|or|to", re.I
+)
+"""Words that Stata or SPSS take for their own."""
+
+
 def _short_names(names: list[str]) -> list[str]:
-    """Names of at most 32 letters, digits and underscores, each once."""
+    """Names of at most 32 letters, digits and underscores, each once, that are no words of the program's."""
     taken: dict[str, None] = {}
     for name in names:
         short = re.sub(r"\W", "_", name, flags=re.ASCII)[:28] or "column"
         short = short if short[0].isalpha() else f"c{short}"[:28]
+        short = f"{short}_" if _RESERVED.fullmatch(short) else short
         number, found = 1, short
         while found.lower() in taken:
             number += 1
