@@ -631,7 +631,7 @@ def test_parts_add_up_what_they_see():
 def test_readers_of_fields(monkeypatch, read, allowed, refused):
     """The last value that is allowed and the first that is not; lists are limited to three entries here."""
     monkeypatch.setattr(manifest, "_MOST_ENTRIES", 3)
-    monkeypatch.setattr(manifest, "_MOST_PARTS", 2)
+    monkeypatch.setattr(manifest, "MOST_PARTS", 2)
     for value in allowed:
         read(value)
     for value in refused:
@@ -729,7 +729,7 @@ def test_pages_and_files_are_limited(monkeypatch):
     held = Held(None, frozenset(), {}, b"")
     digest = hashlib.sha256(b"x" * 10).hexdigest()
     for most, fits in ((10, True), (9, False)):
-        monkeypatch.setattr(holding, "_MOST_PAGE", most)
+        monkeypatch.setattr(holding, "MOST_PAGE", most)
         if fits:
             assert held.pages({"README.md": FileEntry(digest, 10)}) == {"README.md": "x" * 10}
         else:
@@ -840,10 +840,10 @@ def test_files_of_a_bundle_are_limited(monkeypatch, folder, capsys):
         assert "follow from the published rows" in str(verify_bundle(folder))
     size = (folder / "manifest.json").stat().st_size
     for limit, fits in ((size, True), (size - 1, False)):
-        monkeypatch.setattr(holding, "_MOST_MANIFEST", limit)
+        monkeypatch.setattr(holding, "MOST_MANIFEST", limit)
         assert (main([str(folder)]) == 0) == fits
     assert "manifest.json has more than 0 MB, so it is not read" in capsys.readouterr().err
-    monkeypatch.setattr(holding, "_MOST_MANIFEST", size)
+    monkeypatch.setattr(holding, "MOST_MANIFEST", size)
     assert main([str(folder), "--max-bytes", "100"]) == 1
     assert "announces more than 100 bytes" in capsys.readouterr().err
     assert main([str(folder), "--max-bytes", "100000"]) == 0

@@ -21,6 +21,8 @@ from hedgerow.markup import html_table
 __all__ = [
     "HELP",
     "MANIFEST",
+    "MOST_MANIFEST",
+    "MOST_PAGE",
     "NOT_PROMISED",
     "PAGES",
     "FileEntry",
@@ -41,6 +43,9 @@ PAGES = ("README.md", "index.html")
 """Files of a bundle for people; they are covered by checksums and are no part of the promise."""
 
 MANIFEST = "manifest.json"
+
+MOST_MANIFEST, MOST_PAGE = 16 << 20, 16 << 20
+"""Bytes of a manifest, and of a page for people, that are read."""
 
 HELP = ("all", "sums", "none")
 """What the help tables of a bundle in parts hold: every bound, those of sums alone, or there are none."""
