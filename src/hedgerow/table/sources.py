@@ -150,24 +150,28 @@ def is_database(source: str) -> bool:
     return source.startswith((_DUCKDB, *POSTGRES))
 
 
-def read_database(source: str) -> Table:
+def read_database(source: str, *, max_cells: int = MAX_CELLS) -> Table:
     """Read `duckdb:file#table` or `postgresql://...#table`; a table may be `schema.table`."""
     address, sign, name = source.rpartition("#")
     if not sign or not name:
         raise InputError("A database needs the name of a table behind '#': duckdb:file#table, postgresql://...#table.")
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
     if address.startswith(_DUCKDB):
-        return _read_duckdb(existing_file(address.removeprefix(_DUCKDB)), quoted)
+        return _read_duckdb(existing_file(address.removeprefix(_DUCKDB)), quoted, max_cells)
     return _read_postgres(address, quoted)
 
 
-def _read_duckdb(file: Path, name: str) -> Table:
+def _read_duckdb(file: Path, name: str, max_cells: int) -> Table:
     import duckdb
 
     opened = f"'{file.name}' cannot be opened as a DuckDB database; it may be damaged, newer, or in use elsewhere."
     missing = "The DuckDB database has no such table, or a view that reads more than the database, or it is damaged."
     with attempt(lambda: duckdb.connect(str(file), read_only=True, config=dict(SEALED)), opened) as connection:
         found = attempt(lambda: connection.sql(f"SELECT * FROM {name}"), missing)
+        # A view of some letters can have any number of rows.
+        counting = attempt(lambda: connection.sql(f"SELECT count(*) FROM {name}"), missing)
+        ((rows,),) = attempt(lambda: stoppable(counting.fetchall, connection.interrupt), missing)
+        check_size(rows, len(found.columns), max_cells=max_cells)
         return flatten(stoppable(lambda: arrow_of(found, missing), connection.interrupt), "file")
 
 
