@@ -29,7 +29,7 @@ from hedgerow.verify.made import check_graph_made
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.names import in_form
 from hedgerow.verify.structure import check_table
-from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
+from hedgerow.verify.values import PAGES, Guarantee, Made, Verification, told_seed
 from hedgerow.verify.words import check_pages
 
 __all__ = [
@@ -159,7 +159,8 @@ def verify_held_graph(
 ) -> Verification:
     """Check a bundle that is held open, and `opened` perhaps."""
     release = open_held(bundle, max_bytes=max_bytes) if opened is None else opened
-    checks = ("every file fits its SHA-256 in the manifest", *verify_graph(release).checks)
+    told = told_seed(release.made.reproducible)
+    checks = ("every file fits its SHA-256 in the manifest", *told, *verify_graph(release).checks)
     check_pages(bundle.pages(decode_graph(bundle.manifest).files), release.guarantee)
     return Verification(checks)
 

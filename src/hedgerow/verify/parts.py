@@ -32,7 +32,7 @@ from hedgerow.verify.manifest import PartsManifest, release_of
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.shape import check_shape
 from hedgerow.verify.structure import FORMS, group_starts, layout_of
-from hedgerow.verify.values import PAGES, Guarantee, PartEntry, PublishedRelease, Rows, Verification, Whole
+from hedgerow.verify.values import PAGES, Guarantee, PartEntry, PublishedRelease, Rows, Verification, Whole, told_seed
 from hedgerow.verify.words import check_pages, check_words
 
 if TYPE_CHECKING:
@@ -213,9 +213,9 @@ def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[
         del release, helper  # before the next ones are read
     _check_named(parts, whole)
     check_pages(parts.bundle.pages(parts.manifest.files), parts.manifest.guarantee)
-    first = "every file fits its SHA-256 in the manifest"
+    first = "every file fits its SHA-256 in the manifest", *told_seed(parts.manifest.reproducible_insecure)
     listed = f"{len(parts):,} parts, each of whole groups, in order and without overlap"
-    return Verification((first, listed, *sentences, *([told] if told else [])))
+    return Verification((*first, listed, *sentences, *([told] if told else [])))
 
 
 def _check_help(parts: PartsBundle, release: PublishedRelease, helper: pa.Table | None, whole: Whole) -> str:

@@ -36,6 +36,7 @@ __all__ = [
     "Whole",
     "is_end",
     "spread",
+    "told_seed",
     "total",
 ]
 
@@ -166,6 +167,14 @@ class Whole:
     met: set[int] = field(default_factory=set)
     help_types: str = ""
     rare: Counter[tuple[object, ...]] = field(default_factory=Counter)
+
+
+def told_seed(is_reproducible: bool) -> tuple[str, ...]:
+    """What has to be said of a bundle that was made from a seed."""
+    told = (
+        "the manifest says that it was made from a seed: whoever learns the seed can undo it, so it is for tests only"
+    )
+    return (told,) if is_reproducible else ()
 
 
 def is_end(release: PublishedRelease) -> bool:
