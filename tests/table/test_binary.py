@@ -7,6 +7,7 @@ import zipfile
 import pytest
 
 import hedgerow as hr
+from hedgerow.app.jobs import Stopped
 from hedgerow.table import read_table
 from hedgerow.table.binary import SheetExtent, records_grid, xls_grids
 from hedgerow.table.checks import attempt
@@ -205,7 +206,7 @@ def test_parts_that_are_no_sheets_have_no_cells():
     assert records_grid(b"") == SheetExtent()
 
 
-class Panic(BaseException):
+class PanicException(BaseException):
     """What libraries in Rust raise where they stop: no Exception."""
 
 
@@ -213,17 +214,19 @@ def test_a_panic_is_a_refusal():
     """One of polars or calamine went through every handler, and ended the program with a list of calls."""
 
     def panic():
-        raise Panic("some cell")
+        raise PanicException("some cell")
 
     with pytest.raises(hr.InputError, match="cannot be read") as caught:
         attempt(panic, "It cannot be read.")
     assert caught.value.__context__ is None
 
-    def stop():
-        raise KeyboardInterrupt
+    for other in (KeyboardInterrupt, SystemExit, Stopped):  # the last one ends a job of the app
 
-    with pytest.raises(KeyboardInterrupt):
-        attempt(stop, "It cannot be read.")
+        def stop(other=other):
+            raise other
+
+        with pytest.raises(other):
+            attempt(stop, "It cannot be read.")
 
 
 @pytest.mark.parametrize("kind", ["xls", "xlsb"])

@@ -40,9 +40,12 @@ def attempt(step: Callable[[], T], sentence: str) -> T:
     """
     try:
         return step()
-    except (HedgerowError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit):
+    except (HedgerowError, MemoryError):
         raise
-    except BaseException as error:  # a panic of a library in Rust is no Exception
+    except BaseException as error:
+        # A panic of a library in Rust is no Exception; neither are those that end a job or the program.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         was_stopped = is_interrupt(error)
     if was_stopped:
         raise KeyboardInterrupt
