@@ -253,6 +253,11 @@ def test_columns_that_are_numbers():
         (pa.array([float("inf")]), None),
         (pa.array(["1e999"]), None),
         (pa.array([1], pa.date32()), None),
+        (pa.array([2**60 + 1, 2**60, 2**60 + 1, -5]), [2.0, 1.0, 2.0, 0.0]),
+        (pa.array([str(10**40 + 1), "1e40", "0"]), [2.0, 1.0, 0.0]),
+        (pa.array([Decimal(10**30 + 1), Decimal(10**30)]), [1.0, 0.0]),
+        (pa.array(["1.0", "1", "1.50"]), [1.0, 1.0, 1.5]),
+        (pa.array(["1e-99999999999999999999", "0", "0.0"]), [0.0, 0.0, 0.0]),
     ):
         found = numbers_of(pa.chunked_array([column]))
         assert (None if found is None else found.tolist()) == wanted
