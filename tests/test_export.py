@@ -233,3 +233,17 @@ def test_a_folder_of_files_is_not_named_like_one_of_them(hours, tmp_path, kind, 
     with pytest.raises(ParameterError, match="a folder with a file for each table"):
         export_files(hours, tmp_path / name, kind)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", ["stata", "spss"])
+def test_columns_may_be_called_like_words_of_the_program(tmp_path, kind):
+    """Stata refused a column called `long`, and SPSS has no use for one called `by`."""
+    names = ["byte", "If", "long", "str5", "strL", "using", "with", "by", "TO", "to_", "str", "b"]
+    columns = {name: [number % (place + 2) for number in range(12)] for place, name in enumerate(names)}
+    table = pa.table(columns | {"pay": [1.0, 2.0, 3.0] * 4})
+    release = hr.Mondrian(k=3, form="permuted").publish(table, hr.Schema(quasi=names, sensitive="pay"))
+    file = next(file for file in export_files(release, tmp_path / "out", kind) if file.stem == "release")
+    read = pyreadstat.read_dta if kind == "stata" else pyreadstat.read_sav
+    found, about = read(file, output_format="dict")
+    assert [name.rstrip("_2") for name in found][:-2] == [name.lower().rstrip("_") for name in names]
+    assert about.column_labels == [*names, "pay", "group"]

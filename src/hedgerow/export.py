@@ -388,7 +388,7 @@ _RESERVED = re.compile(
 
 
 def _short_names(names: list[str]) -> list[str]:
-    """Names of at most 32 letters, digits and underscores, each once."""
+    """Names of at most 32 letters, digits and underscores, each once, that are no words of the program's."""
     taken: dict[str, None] = {}
     for name in names:
         short = re.sub(r"\W", "_", name, flags=re.ASCII)[:28] or "column"

@@ -394,3 +394,18 @@ def test_unknown_fields_are_refused(certified):
     with pytest.raises(hr.BundleError, match="a field is missing or wrong"):
         decode(msgspec.json.encode(plain | {"extra": 1}))
     assert issubclass(Certificate, msgspec.Struct)
+
+
+@pytest.mark.parametrize("field", ["promise", "promises_privacy", "checks", "checksum"])
+def test_a_field_that_comes_twice_is_refused(certified, field):
+    """Whoever reads the first one would read another promise than the one that the checksum covers."""
+    text = encode(certified("anatomy"))
+    lie = msgspec.json.encode(msgspec.to_builtins(certified("noise"))[field])
+    forged = b'{"' + field.encode() + b'": ' + lie + b"," + text.lstrip()[1:]
+    assert msgspec.json.decode(forged, type=Certificate) == decode(text)
+    with pytest.raises(hr.BundleError, match="not valid JSON"):
+        decode(forged)
+    inside = text.replace(b'"parameters": {', b'"parameters": {"l": 1000,', 1)
+    assert inside != text
+    with pytest.raises(hr.BundleError, match="not valid JSON"):
+        decode(inside)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import zipfile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +11,7 @@ import pytest
 
 import hedgerow.table
 from hedgerow.errors import InputError
-from hedgerow.table import read_table
+from hedgerow.table import checks, read_table
 
 
 def test_endings_choose_the_reader(tmp_path):
@@ -71,3 +72,29 @@ def test_a_reader_gets_the_options_that_its_line_names(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "hedgerow.table.rows", parquet)
     pq.write_table(pa.table({"age": ["1", "-9"]}), tmp_path / "t.rows")
     assert read_table(tmp_path / "t.rows", missing_codes=["-9"]).arrow["age"].null_count == 1
+
+
+@pytest.mark.parametrize("ending", ["zst", "gz", "zip"])
+def test_small_files_do_not_unpack_to_large_ones(tmp_path, ending, monkeypatch):
+    """Fifty kilobytes that held half a gigabyte of one line took 14 s and four gigabytes; sixteen were allowed."""
+    monkeypatch.setattr(checks, "_ALWAYS_UNPACKED", 4_000)
+    packed, lines = tmp_path / f"t.csv.{ending}", b"a,b\n" + b"1,2\n" * 999
+
+    def write(text):
+        if ending == "zip":
+            with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.writestr("t.csv", text)
+        else:
+            codec = "gzip" if ending == "gz" else "zstd"
+            with pa.CompressedOutputStream(pa.OSFile(str(packed), "wb"), codec) as out:
+                out.write(text)
+
+    write(lines)
+    assert read_table(packed).num_rows == 999
+    write(lines + b"1,2\n" * 99_999)
+    with pytest.raises(InputError, match="unpacks to more than"):
+        read_table(packed)
+    noise = b"".join(b"%d,%d\n" % (n, n * 7919 % 10_007) for n in range(2_000))
+    write(b"a,b\n" + noise)
+    assert len(noise) > 4_000
+    assert read_table(packed).num_rows == 2_000

@@ -150,6 +150,19 @@ def test_a_table_of_duckdb(tmp_path):
             hr.read_table(wrong)
 
 
+def test_a_view_of_any_number_of_rows_is_counted_first(tmp_path):
+    """Some letters in a database asked for all memory there is."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "d.duckdb")) as connection:
+        connection.execute("CREATE VIEW many AS SELECT range AS a, 1 AS b FROM range(3000000000)")
+        connection.execute("CREATE VIEW few AS SELECT range AS a, 1 AS b FROM range(50)")
+    with pytest.raises(hr.InputError, match="3,000,000,000 rows of 2 columns, more than the limit of 1,000,000,000"):
+        hr.read_table(f"duckdb:{tmp_path}/d.duckdb#many")
+    assert hr.read_table(f"duckdb:{tmp_path}/d.duckdb#few", max_cells=100).num_rows == 50
+    with pytest.raises(hr.InputError, match="more than the limit of 99"):
+        hr.read_table(f"duckdb:{tmp_path}/d.duckdb#few", max_cells=99)
+
+
 def test_a_view_of_a_database_reads_nothing_but_the_database(tmp_path):
     """A database from a stranger does not read the owner's files, nor variables, in memory and in blocks."""
     duckdb = pytest.importorskip("duckdb")

@@ -16,10 +16,13 @@ import pytest
 import hedgerow as hr
 from hedgerow.verify import groupwise
 from hedgerow.verify.made import check_graph_made, interval_names
+from hedgerow.verify.names import box_columns
 from hedgerow.verify.page import page
 from hedgerow.verify.parameters import check_parameters
+from hedgerow.verify.parts import PartsBundle
 from hedgerow.verify.promise import verify
 from hedgerow.verify.target import _climb, trees_of
+from hedgerow.verify.values import PartEntry, PublishedColumns, Rows
 
 TIMES, ALLOWED = 16, 64
 TABLE = pa.table({"q": [1, 2, 1, 2], "s": [1, 2, 3, 4]})
@@ -78,9 +81,50 @@ def wide(size):
     return lambda: verify(many)
 
 
+def plain(size):
+    """The same as they came in, with policies for the gaps and the texts of each."""
+    release = hr.Mondrian(k=2, form="permuted").publish(TABLE, hr.Schema(quasi=["q"], sensitive="s")).published
+    table, names = release.tables["release"], [f"q{n}" for n in range(size)]
+    columns = {"s": table["s"], "group": table["group"]} | dict.fromkeys(names, table["q"])
+    made = replace(release.made, missing=dict.fromkeys(names, "refuse"), texts=dict.fromkeys(names, "folded"))
+    roles = replace(release.columns, quasi=tuple(names))
+    many = replace(release, columns=roles, tables={"release": pa.table(columns)}, made=made)
+    return lambda: verify(many)
+
+
+def numbered(size):
+    """A part of a bundle whose quasi-identifiers are sets, numbered on from other parts."""
+    names = [f"q{n}" for n in range(size)]
+    manifest = SimpleNamespace(
+        form="generalized", columns=PublishedColumns(tuple(names), ("s",)), group_column="group", rows=Rows(2, 2)
+    )
+    zeros = pa.array([0, 0], pa.int32())
+    table = pa.table({"group": zeros} | {f"{name}{end}": zeros for name in names for end in ("", "_set")})
+    return lambda: PartsBundle(None, manifest, ("release",))._renumber("release", table, PartEntry(2, 0, 1))
+
+
+def ends_of_edges(size):
+    """Columns of edges that are all intervals."""
+    names, node = [f"x{n}" for n in range(size)], pa.array([0], pa.int32())
+    columns = {f"{name}_{end}": node for name in names for end in ("from", "to")}
+    edges = pa.table({"left_node": node, "right_node": node} | columns)
+    return lambda: check_graph_made(SimpleNamespace(method="S", parameters={"intervals": ",".join(names)}), edges)
+
+
+def in_other_case(size):
+    """Quasi-identifiers that differ in upper and lower case alone, whose boxes ask for the same names."""
+    names = ["".join(one.upper() if number >> place & 1 else one for place, one in enumerate("abcdefghijkl"))
+             for number in range(size)]  # fmt: skip
+    return lambda: box_columns(PublishedColumns(tuple(names), ("s",)), "group")
+
+
 @pytest.mark.parametrize(
     ("prepared", "size"),
     [
+        (in_other_case, 250),
+        (plain, 100),
+        (numbered, 100),
+        (ends_of_edges, 100),
         distances("ordered"),
         distances("equal"),
         (blocks_of_code, 500),
@@ -88,7 +132,7 @@ def wide(size):
         (chain, 3000),
         (wide, 25),
     ],
-    ids=["ordered", "equal", "page", "intervals", "chain", "wide"],
+    ids=["case", "plain", "parts", "edges", "ordered", "equal", "page", "intervals", "chain", "wide"],
 )
 def test_work_grows_with_the_size(prepared, size):
     """Not with its square."""

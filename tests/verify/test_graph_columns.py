@@ -149,3 +149,36 @@ def test_an_older_bundle_says_less_of_columns_of_links(tmp_path):
         else:
             with pytest.raises(hr.BrokenPromise, match="words of the guarantee"):
                 older.verify()
+
+
+LARGE = {
+    "whole numbers": lambda n: pa.array([2**60 + row for row in n]),
+    "from the last on": lambda n: pa.array([2**62 - row for row in n]),
+    "decimals": lambda n: pa.array([Decimal(10**30 + row) for row in n]),
+    "texts": lambda n: pa.array([f"{10**40 + row}.0" for row in n]),
+}
+
+
+@pytest.mark.parametrize("numbers", LARGE.values(), ids=LARGE)
+def test_large_numbers_that_follow_the_nodes_are_refused(numbers):
+    """As floats they were all one number, which tells nothing: 2^60 and the number of the node were called good."""
+    release = graph.SafeGrouping(4, 4).publish(_graph())
+    release.verify()
+    entities = release.tables["left"]
+    forged = entities.append_column("number", numbers(range(entities.num_rows)))
+    with pytest.raises(hr.BrokenPromise, match="'number' of the left entities tells the nodes"):
+        replace(release, tables={**release.tables, "left": forged}).verify()
+    others = numbers(np.random.default_rng(1).permutation(entities.num_rows).tolist())
+    replace(release, tables={**release.tables, "left": entities.append_column("number", others)}).verify()
+
+
+@pytest.mark.parametrize("scale", [0, 2, 25])
+def test_large_numbers_of_two_types_are_compared(scale):
+    """Whole numbers of edges beside decimals of entities, which as floats were all the same."""
+    first = 7 if scale == 25 else 2**60
+    listed = [first + row for row in range(N)]
+    edges = {"seen": pa.chunked_array([pa.array(listed)])}
+    entities = pa.table({"key": pa.array(list(map(Decimal, listed)), pa.decimal128(38, scale))})
+    ends, groups = np.arange(N), np.arange(N) // 4
+    assert list(columns_that_name(edges, ends, entities, groups)) == [("seen", "key")]
+    assert not list(columns_that_name(edges, ends, entities.take(np.roll(ends, 7)), groups))

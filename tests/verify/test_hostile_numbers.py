@@ -9,6 +9,7 @@ import pytest
 
 import hedgerow as hr
 from hedgerow.errors import Infeasible, InputError, ParameterError, SchemaError
+from hedgerow.release import folder, parts
 from hedgerow.verify import verify_bundle
 
 ROWS = 32
@@ -92,3 +93,34 @@ def test_published_means_savable(tmp_path, numbers, method, role):
     opened = hr.open(tmp_path / "out")
     if opened.groups:
         assert opened.ask("SELECT count(*) FROM release").lower == ROWS
+
+
+@pytest.mark.parametrize("name", ["MOST_MANIFEST", "MOST_PAGE"])
+@pytest.mark.parametrize("limit", [2_000, 1_000_000])
+@pytest.mark.parametrize("rows_per_part", [None, 8])
+def test_what_is_too_long_to_be_read_is_not_written(tmp_path, monkeypatch, name, limit, rows_per_part):
+    """A manifest above 16 MB, which lists 60,000 values of a hierarchy, was saved and then refused unread."""
+    monkeypatch.setattr(folder, name, limit)
+    values = [f"v{number:02}" for number in range(16)]
+    tree = hr.Hierarchy.from_nested([values[:8], values[8:]])
+    schema = hr.Schema(quasi=["age"], sensitive="ill", hierarchies={"ill": tree})
+    table = pa.table({"age": range(32), "ill": values * 2})
+    release = hr.Mondrian(k=8, t="1", distance="hierarchical").publish(table, schema)
+    if limit == 2_000:
+        with pytest.raises(hr.BundleError, match="would have more than 0 MB"):
+            release.save(tmp_path / "out", rows_per_part=rows_per_part)
+        assert not [*tmp_path.iterdir()]
+    else:
+        release.save(tmp_path / "out", rows_per_part=rows_per_part)
+        verify_bundle(tmp_path / "out")
+
+
+def test_more_parts_than_are_read_are_not_written(tmp_path, monkeypatch):
+    """Of which the manifest said that it was none."""
+    table = pa.table({"age": range(12), "ill": list("abc") * 4})
+    release = hr.RankSwap(share="0.5").publish(table, hr.Schema(quasi=["age"], sensitive="ill"))
+    monkeypatch.setattr(parts, "MOST_PARTS", 6)
+    release.save(tmp_path / "six", rows_per_part=2)
+    with pytest.raises(hr.BundleError, match="at most 6 parts; put more rows"):
+        release.save(tmp_path / "twelve", rows_per_part=1)
+    assert [file.name for file in tmp_path.iterdir()] == ["six"]

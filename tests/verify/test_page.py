@@ -6,8 +6,11 @@ from html.parser import HTMLParser
 import pytest
 
 import hedgerow as hr
-from hedgerow.verify.page import page
+from hedgerow.verify import verify_bundle
+from hedgerow.verify.page import page, pages
 from tests.support.every_form import EVERY_FORM, sample_of
+from tests.support.every_method import SCHEMA, people
+from tests.support.forger import Forgery
 
 
 class Reader(HTMLParser):
@@ -79,3 +82,21 @@ def test_a_bundle_without_the_page_still_opens(tmp_path):
     assert not (tmp_path / "old" / "index.html").exists()
     hr.open(tmp_path / "old").verify()
     assert readme(release, {}).startswith("# ")
+
+
+@pytest.mark.parametrize(
+    "content", [b"\x9b2J\x9bH Nobody learns anything.", b"\xc3", b"\xed\xa0\x80", b"\xc0\xbcb\xc0\xbe"]
+)
+@pytest.mark.parametrize("name", ["README.md", "index.html"])
+def test_pages_are_text(tmp_path, name, content):
+    """Bytes that are no UTF-8 were read as signs of replacement; to a terminal of 8 bits the first clear the screen."""
+    hr.KEAnonymity(k=2, e=1).publish(people(), SCHEMA).save(tmp_path / "in")
+    forgery = Forgery.of(tmp_path / "in")
+    text = forgery.texts["README.md"] + content.decode(errors="replace")
+    forgery.texts |= pages(text)
+    verify_bundle(forgery.write(tmp_path / "read so"))
+    page = forgery.texts.pop(name).encode()
+    forgery.raw[name] = page.replace(content.decode(errors="replace").encode(), content)
+    assert forgery.raw[name] != page
+    with pytest.raises(hr.BundleError, match=f"{name} is not text in UTF-8"):
+        verify_bundle(forgery.write(tmp_path / "out"))

@@ -194,8 +194,9 @@ class File:
                 [self.chunk(2, b"a", rows, dictionary=2), self.chunk(6, b"b", rows)],
             )
         self.rows, self.group_rows, self.writer, self.more, self.of_parts = 5, [3, 2], WRITER, [], []
+        self.version = 2
         self.columns = [{1: 2, 3: 0, 4: b"a"}, {1: 6, 3: 1, 4: b"b"}]
-        self.root = {4: b"schema", 5: 2}
+        self.root = {3: 0, 4: b"schema", 5: 2}
 
     def page(self, kind, values, *, unpacked=8, packed=8, header=None):
         """A page and its header."""
@@ -226,20 +227,24 @@ class File:
         }
         return {2: 0, 3: about | ({11: start} if dictionary is not None else {})}
 
-    def content(self, size=None):
-        """The bytes."""
+    def footer(self):
+        """Its fields."""
         groups = [
             [
-                (1, LIST, (STRUCT, [coded(chunk) for chunk in chunks])),
+                (1, LIST, (STRUCT, [coded(chunk, OF_CHUNKS) for chunk in chunks])),
                 (2, I64, sum(chunk[3].get(6, 0) for chunk in chunks)),
                 (3, I64, rows),
                 *self.of_parts,
             ]
             for chunks, rows in zip(self.groups, self.group_rows, strict=True)
         ]
-        schema = [coded(self.root), *map(coded, self.columns)]
-        footer = [(1, I32, 2), (2, LIST, (STRUCT, schema)), (3, I64, self.rows), (4, LIST, (STRUCT, groups))]
-        text = encode([*footer, (6, TEXT, self.writer), *self.more])
+        schema = [coded(one, dict.fromkeys(range(100), I32)) for one in (self.root, *self.columns)]
+        footer = [(1, I32, self.version), (2, LIST, (STRUCT, schema)), (3, I64, self.rows), (4, LIST, (STRUCT, groups))]
+        return [*footer, (6, TEXT, self.writer), *self.more]
+
+    def content(self, size=None, footer=None):
+        """The bytes."""
+        text = encode(self.footer() if footer is None else footer)
         size = len(text) if size is None else size
         return self.body + text + size.to_bytes(4, "little") + b"PAR1"
 
@@ -249,16 +254,20 @@ class File:
         return parquet._checked_pages(content, parquet._checked_footer(content))[0]
 
 
-def coded(values):
-    """A structure of whole numbers, texts, lists and structures."""
+OF_CHUNKS = {1: I32, 4: I32}
+"""Numbers of 32 bits; others have 64."""
+
+
+def coded(values, kinds):
+    """A structure of whole numbers of these kinds, texts, lists and structures."""
     found = []
     for number, value in sorted(values.items()):
         if isinstance(value, dict):
-            found.append((number, STRUCT, coded(value)))
+            found.append((number, STRUCT, coded(value, kinds)))
         elif isinstance(value, list):
             found.append((number, LIST, (TEXT if isinstance(value[0], bytes) else I32, value)))
         else:
-            found.append((number, TEXT if isinstance(value, bytes) else I64, value))
+            found.append((number, TEXT if isinstance(value, bytes) else kinds.get(number, I64), value))
     return found
 
 
@@ -322,9 +331,16 @@ def test_one_more_and_one_less(what, by):
     [
         *[(lambda f, n=n: put(about(f), n, 1), "metadata") for n in (8, 10, 14, 15, 17, 18, 99)],
         *[(lambda f, n=n: put(f.columns[1], n, 1), "metadata") for n in (9, 11, 99)],
-        *[(lambda f, n=n: put(f.root, n, 1), "nested") for n in (1, 2, 6, 10, 99)],
-        *[(lambda f, n=n: put(f.groups[0][1], n, 1), "another file") for n in (1, 4, 5, 6, 7, 8, 9)],
-        *[(lambda f, n=n: f.more.append((n, I32, 1)), "holds metadata") for n in (8, 9)],
+        *[(lambda f, n=n: put(f.root, n, 1), "nested") for n in (1, 2, 6)],
+        *[(lambda f, n=n: put(f.root, n, 1), "metadata") for n in (9, 10, 99)],
+        *[(lambda f, n=n: put(f.groups[0][1], n, 1), "metadata") for n in (1, 4, 5, 6, 7, 8, 9)],
+        *[(lambda f, n=n: f.more.append((n, I32, 1)), "metadata") for n in (8, 9)],
+        (lambda f: setattr(f, "version", 3), "another program"),
+        (lambda f: put(f.root, 3, 1), "nested"),
+        (lambda f: put(f.root, 4, b"anything"), "nested"),
+        (lambda f: f.more.append((7, LIST, (STRUCT, [[(1, STRUCT, [])]]))), "other orders"),
+        (lambda f: f.more.append((7, LIST, (STRUCT, [[(1, STRUCT, [(1, TEXT, b"anything")])]] * 2))), "metadata"),
+        (lambda f: put(f.groups[0][1], 2, 5), "elsewhere"),
         (lambda f: setattr(f, "writer", b"other version 1"), "another program"),
         (lambda f: setattr(f, "writer", WRITER + b"x"), "another program"),
         (lambda f: setattr(f, "writer", b"parquet-cpp-arrow version " + b"1" * 21), "another program"),
@@ -378,19 +394,19 @@ def test_what_is_not_said_of_a_part(number):
     """That it is sorted, and whatever comes later."""
     file = File()
     file.of_parts.append((number, I64, 1))
-    with pytest.raises(ValueError, match="says that it is sorted"):
+    with pytest.raises(ValueError, match="metadata"):
         parquet._checked_footer(file.content())
 
 
 @pytest.mark.parametrize(
-    ("number", "true", "reason"), [(5, 4, "elsewhere"), (6, None, "elsewhere"), (7, 0, "one after the other")]
+    ("number", "true", "reason"), [(5, 4, "elsewhere"), (6, None, "elsewhere"), (7, 0, "one after the other|too long")]
 )
 def test_what_is_said_of_a_part(number, true, reason):
     """Where it lies, how long it is, and its number; workers that share a file read the parts that lie in theirs."""
     file = with_pages([{"values": 2}])
     true = about(file, 0, 0)[7] if true is None else true
     for by in (0, 1, -1, 2**40):
-        file.of_parts = [(number, I64, true + by)]
+        file.of_parts = [(number, I16 if number == 7 else I64, true + by)]
         if by == 0:
             assert file.check() == [8]
         else:
@@ -398,11 +414,62 @@ def test_what_is_said_of_a_part(number, true, reason):
                 file.check()
 
 
+def in_other_kinds(kind, value):
+    """A value with one whole number in it after the other written in another kind, or beyond those of its own."""
+    if kind in (I16, I32, I64):
+        yield from ((other, value) for other in (BYTE, I16, I32, I64) if other != kind)
+        yield from ((kind, value + by) for by in (2**64, 2**32) if (kind, by) != (I64, 2**32))
+    elif kind == LIST:
+        inner, items = value
+        for place, item in enumerate(items):
+            for other, changed in in_other_kinds(inner, item):
+                if other == inner or len(items) == 1:
+                    yield LIST, (other, [*items[:place], changed, *items[place + 1 :]])
+    elif kind == STRUCT:
+        for place, (number, inner, item) in enumerate(value):
+            for other, changed in in_other_kinds(inner, item):
+                yield STRUCT, [*value[:place], (number, other, changed), *value[place + 1 :]]
+
+
+def test_numbers_have_the_kinds_of_the_format():
+    """A reader that skips one of another kind takes gaps for values: salaries of 7 and 9 were eight different ones."""
+    file = File()
+    file.of_parts = [(7, I16, 0)]
+    file.groups, file.group_rows, file.rows = file.groups[:1], [3], 3
+    file.body = file.body[: about(file, 0, 1)[9] + about(file, 0, 1)[7]]
+    about(file, 0)[12], about(file, 0)[16] = {3: 0}, {}
+    assert file.check() == [8, 8, 8]
+    tried = 0
+    for _, footer in in_other_kinds(STRUCT, file.footer()):
+        content = file.content(footer=footer)
+        with pytest.raises(ValueError, match=r"of another kind|too long"):
+            parquet._checked_footer(content)
+        tried += 1
+    assert tried > 100
+
+
+@pytest.mark.parametrize("kind", [0, 2])
+def test_numbers_of_pages_have_the_kinds_of_the_format(kind):
+    """In the same way, in the header of a page; and no dictionary says that it is sorted."""
+    inside = [(1, I32, 2), (2, I32, 0), *([(3, I32, 3), (4, I32, 3), (5, STRUCT, [(3, I64, 0)])] if kind == 0 else [])]
+    header = [(1, I32, kind), (2, I32, 8), (3, I32, 8), (7 if kind else 5, STRUCT, inside)]
+    others = [{"values": 2}] if kind else []
+    assert with_pages([{"values": 2, "kind": kind, "header": header}, *others]).check() == [8] * (1 + len(others))
+    for _, other in in_other_kinds(STRUCT, header):
+        with pytest.raises(ValueError, match=r"of another kind|too long"):
+            with_pages([{"values": 2, "kind": kind, "header": other}, *others]).check()
+    if kind:
+        for more, reason in (((3, TRUE, True), "sorted"), ((4, TEXT, b"anything"), "metadata")):
+            header[3] = (7, STRUCT, [*inside, more])
+            with pytest.raises(ValueError, match=reason):
+                with_pages([{"values": 2, "kind": kind, "header": header}, *others]).check()
+
+
 @pytest.mark.parametrize("number", [2, 6, 7, 8, 10])
 def test_what_may_be_said_of_a_column(number):
     """Lengths, names of types and kinds of values are Arrow's to read."""
     file = File()
-    put(file.columns[1], number, 1)
+    put(file.columns[1], number, {1: {}} if number == 10 else 1)
     assert file.check() == [8, 8, 8] * 2
 
 
@@ -410,8 +477,31 @@ def test_what_may_be_said_of_a_column(number):
 def test_what_may_be_said_of_a_column_of_a_part(number):
     """Statistics, which are compared with the values where they are decoded."""
     file = File()
-    put(about(file), number, 1)
+    put(about(file), number, {3: 1} if number == 12 else {})
     assert file.check() == [8, 8, 8] * 2
+
+
+def test_sizes_are_those_of_the_values():
+    """How long all texts are, and how many cells are gaps."""
+    table = pa.table({"t": ["a\u00e9", None, "a\u00e9", "b"], "n": [1, 2, None, None]})
+    content = written(table)
+    assert read_parquet("x", content, rows=4).equals(table)
+    for true in ([1, 7, 3, [1, 3]], [3, [2, 2]]):
+        text = b"".join(encode_sizes(true))
+        assert content.count(text) == 1
+        for place, other in ((-1, [0, 4]), (-1, [3, 1]), (1, 8)):
+            lie = [*true]
+            lie[place] = other
+            if lie != true and (place == -1 or true[0] == 1):
+                with pytest.raises(BundleError, match="not a readable"):
+                    read_parquet("x", content.replace(text, b"".join(encode_sizes(lie))), rows=4)
+
+
+def encode_sizes(said):
+    """As Arrow writes them: the length of all texts, levels of repetition, levels of gaps."""
+    numbers = said[-1]
+    length = [(1, I64, said[1])] if len(said) > 2 else []
+    yield encode([*length, (2, LIST, (I64, [])), (3, LIST, (I64, numbers))])
 
 
 def test_codings_and_sizes_are_those_of_the_pages():
@@ -458,7 +548,7 @@ def with_pages(pages, *, rows=2, dictionary=None):
     file.body = b"PAR1"
     file.groups, file.group_rows, file.rows = [[]], [rows], rows
     file.groups[0].append(file.chunk(2, b"a", rows, dictionary=dictionary, pages=pages))
-    file.columns, file.root = [{1: 2, 3: 0, 4: b"a"}], {4: b"schema", 5: 1}
+    file.columns, file.root = [{1: 2, 3: 0, 4: b"a"}], {3: 0, 4: b"schema", 5: 1}
     return file
 
 
@@ -669,7 +759,7 @@ def test_the_ends_of_a_file():
     """Marks at both ends, a footer inside, and no bytes beside it."""
     file = File()
     file.body, file.groups, file.group_rows, file.rows = b"PAR1", [], [], 0
-    file.columns, file.root = [], {4: b"schema", 5: 0}
+    file.columns, file.root = [], {3: 0, 4: b"schema", 5: 0}
     content = file.content()
     parquet._checked_footer(content)
     for wrong in (b"PAR2" + content[4:], content[:-4] + b"PAR2", content[:4] + b"\0" + content[4:], b"PAR1" * 2, b""):

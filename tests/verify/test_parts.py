@@ -331,3 +331,15 @@ def test_what_parts_share_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
     target._latest.clear()
     assert "10 parts" in str(verify_bundle(tmp_path / "out"))
     assert len(found) == 1
+
+
+@pytest.mark.parametrize("name", ["release.parquet", "help.parquet", "What is in this folder\n"])
+def test_columns_called_like_files_of_parts(tmp_path, name):
+    """The page for people named the files of the parts where the promise names the column, and was refused."""
+    table = pa.table({"age": range(12), name: list("abc") * 4})
+    release = hr.Anatomy(l=3, form="permuted").publish(table, hr.Schema(quasi=["age"], sensitive=name))
+    release.save(tmp_path / "out", rows_per_part=6)
+    assert "2 parts" in str(verify_bundle(tmp_path / "out"))
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert "`release-*.parquet`" in page
+    assert "The tables are in 2 parts" in page.partition("## What is in this folder\n")[2]

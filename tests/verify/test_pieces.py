@@ -253,6 +253,11 @@ def test_columns_that_are_numbers():
         (pa.array([float("inf")]), None),
         (pa.array(["1e999"]), None),
         (pa.array([1], pa.date32()), None),
+        (pa.array([2**60 + 1, 2**60, 2**60 + 1, -5]), [2.0, 1.0, 2.0, 0.0]),
+        (pa.array([str(10**40 + 1), "1e40", "0"]), [2.0, 1.0, 0.0]),
+        (pa.array([Decimal(10**30 + 1), Decimal(10**30)]), [1.0, 0.0]),
+        (pa.array(["1.0", "1", "1.50"]), [1.0, 1.0, 1.5]),
+        (pa.array(["1e-99999999999999999999", "0", "0.0"]), [0.0, 0.0, 0.0]),
     ):
         found = numbers_of(pa.chunked_array([column]))
         assert (None if found is None else found.tolist()) == wanted
@@ -631,7 +636,7 @@ def test_parts_add_up_what_they_see():
 def test_readers_of_fields(monkeypatch, read, allowed, refused):
     """The last value that is allowed and the first that is not; lists are limited to three entries here."""
     monkeypatch.setattr(manifest, "_MOST_ENTRIES", 3)
-    monkeypatch.setattr(manifest, "_MOST_PARTS", 2)
+    monkeypatch.setattr(manifest, "MOST_PARTS", 2)
     for value in allowed:
         read(value)
     for value in refused:
@@ -736,7 +741,7 @@ def test_pages_and_files_are_limited(monkeypatch):
     held = Held(None, frozenset(), {}, b"")
     digest = hashlib.sha256(b"x" * 10).hexdigest()
     for most, fits in ((10, True), (9, False)):
-        monkeypatch.setattr(holding, "_MOST_PAGE", most)
+        monkeypatch.setattr(holding, "MOST_PAGE", most)
         if fits:
             assert held.pages({"README.md": FileEntry(digest, 10)}) == {"README.md": "x" * 10}
         else:
@@ -847,10 +852,10 @@ def test_files_of_a_bundle_are_limited(monkeypatch, folder, capsys):
         assert "follow from the published rows" in str(verify_bundle(folder))
     size = (folder / "manifest.json").stat().st_size
     for limit, fits in ((size, True), (size - 1, False)):
-        monkeypatch.setattr(holding, "_MOST_MANIFEST", limit)
+        monkeypatch.setattr(holding, "MOST_MANIFEST", limit)
         assert (main([str(folder)]) == 0) == fits
     assert "manifest.json has more than 0 MB, so it is not read" in capsys.readouterr().err
-    monkeypatch.setattr(holding, "_MOST_MANIFEST", size)
+    monkeypatch.setattr(holding, "MOST_MANIFEST", size)
     assert main([str(folder), "--max-bytes", "100"]) == 1
     assert "announces more than 100 bytes" in capsys.readouterr().err
     assert main([str(folder), "--max-bytes", "100000"]) == 0

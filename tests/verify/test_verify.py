@@ -7,8 +7,10 @@ import pyarrow as pa
 import pytest
 
 import hedgerow as hr
+from hedgerow import graph
 from hedgerow.errors import BrokenPromise
-from hedgerow.verify import promise, verify
+from hedgerow.verify import promise, verify, verify_bundle
+from hedgerow.verify.graph import verify_graph_bundle
 from tests.support.every_method import SCHEMA, cases, people
 
 
@@ -151,3 +153,22 @@ def test_a_verdict_is_remembered_for_the_same_tables_only(salaries_release):
     release.tables["release"] = _with_column(release, "salary", [1] * 9).tables["release"]
     with pytest.raises(hr.BrokenPromise):
         verify_once(release)
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+@pytest.mark.parametrize("rows_per_part", [None, 6])
+def test_a_seed_is_said(tmp_path, seed, rows_per_part):
+    """Whoever learns it undoes the release, which was verified without a word about it."""
+    table = pa.table({"age": range(12), "pay": [1, 2, 3] * 4})
+    release = hr.Anatomy(l=3).publish(table, hr.Schema(quasi=["age"], sensitive="pay"), seed=seed)
+    release.save(tmp_path / "out", rows_per_part=rows_per_part, allow_insecure=True)
+    told = "made from a seed: whoever learns the seed can undo it"
+    assert (told in str(verify_bundle(tmp_path / "out"))) == (seed is not None)
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_a_seed_of_a_graph_is_said(tmp_path, seed):
+    """As it is of a table."""
+    grouped = graph.SafeGrouping(2, 2).publish(graph.purchase_graph(40, 50, 90, seed=1), seed=seed)
+    grouped.save(tmp_path / "out", allow_insecure=True)
+    assert ("made from a seed" in str(verify_graph_bundle(tmp_path / "out"))) == (seed is not None)

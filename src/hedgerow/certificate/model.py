@@ -12,6 +12,7 @@ The JSON has a checksum like a manifest, so that edits are detected. It is not a
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Annotated, Literal
 
 import msgspec
@@ -210,7 +211,8 @@ def decode(text: bytes, *, name: str = "certificate.json") -> Certificate:
     """Read a certificate; raise BundleError for anything but a whole, unedited one of this format."""
     try:
         certificate = msgspec.json.decode(text, type=Certificate)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        json.loads(text, object_pairs_hook=_once)
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         kind = "a field is missing or wrong" if isinstance(error, msgspec.ValidationError) else "not valid JSON"
         raise BundleError(f"'{name}' is not a hedgerow certificate ({kind}); ask for it again.") from None
     if certificate.format != FORMAT:
@@ -222,6 +224,12 @@ def decode(text: bytes, *, name: str = "certificate.json") -> Certificate:
             f"'{name}' has an internal part where it says to be publishable, or none where it says internal."
         )
     return certificate
+
+
+def _once(fields: list[tuple[str, object]]) -> None:
+    """Readers do not agree which of two fields of one name counts; the checksum is that of the last."""
+    if len(dict(fields)) < len(fields):
+        raise ValueError("a field comes twice")
 
 
 def _checksum(certificate: Certificate) -> str:

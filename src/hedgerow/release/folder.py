@@ -29,7 +29,7 @@ from hedgerow.errors import BundleError, ParameterError, as_path, unwritten
 from hedgerow.randomness import token
 from hedgerow.verify.holding import can_open_folders, folder_to_read, place_aside, read_manifest
 from hedgerow.verify.manifest import format_of
-from hedgerow.verify.values import MANIFEST, FileEntry
+from hedgerow.verify.values import MANIFEST, MOST_MANIFEST, MOST_PAGE, FileEntry
 
 _AT_FDCWD = {"linux": -100, "darwin": -2}
 _EXCHANGE = 2
@@ -166,8 +166,19 @@ def _write_table(table: pa.Table, file: Path) -> FileEntry:
 
 
 def _write_bytes(text: bytes, file: Path) -> FileEntry:
+    require_short(file.name, text)
     file.write_bytes(text)
     return _entry(file)
+
+
+def require_short(name: str, text: bytes) -> None:
+    """Raise BundleError for a manifest or a page that is too long to be read again."""
+    most = MOST_MANIFEST if name == MANIFEST else MOST_PAGE
+    if len(text) > most:
+        raise BundleError(
+            f"{name} would have more than {most >> 20} MB, which nobody reads: it lists columns, hierarchies "
+            "and protected values, which are too many or too long in this release."
+        )
 
 
 def _entry(file: Path, rows: int | None = None) -> FileEntry:

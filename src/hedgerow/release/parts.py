@@ -29,12 +29,19 @@ from hedgerow._version import __version__
 from hedgerow.errors import BrokenPromise, BundleError, unwritten
 from hedgerow.randomness import token
 from hedgerow.release.bundle import refuse_seeded
-from hedgerow.release.folder import folder_beside, named_folder, put_in_place, require_replaceable, sync_folder
+from hedgerow.release.folder import (
+    folder_beside,
+    named_folder,
+    put_in_place,
+    require_replaceable,
+    require_short,
+    sync_folder,
+)
 from hedgerow.release.part_tables import numbered_tables
 from hedgerow.release.readme import readme
 from hedgerow.release.release import Release
 from hedgerow.verify.holding import Held
-from hedgerow.verify.manifest import decode, describe, describe_parts, encode
+from hedgerow.verify.manifest import MOST_PARTS, decode, describe, describe_parts, encode
 from hedgerow.verify.page import pages
 from hedgerow.verify.parts import SHARED, is_wide, part_file
 from hedgerow.verify.promise import verify_bundle, verify_held
@@ -148,6 +155,7 @@ def _write_table(system: pf.FileSystem, place: str, table: pa.Table) -> FileEntr
 
 
 def _write_text(system: pf.FileSystem, place: str, text: bytes) -> FileEntry:
+    require_short(place.rpartition("/")[2], text)
     with system.open_output_stream(place) as stream:
         stream.write(text)
     return _entry(system, place)
@@ -254,6 +262,8 @@ def _check_parts(release: Release, parts: Sequence[WrittenPart], help: str) -> N
     """Raise BrokenPromise unless the parts make up the release: what was planned and what was written may differ."""
     if not parts or sum(written.part.rows for written in parts) != release.rows.published:
         raise BrokenPromise("The parts do not have as many rows as the release; was its table changed meanwhile?")
+    if len(parts) > MOST_PARTS:
+        raise BundleError(f"A bundle has at most {MOST_PARTS:,} parts; put more rows into each.")
     if sum(written.part.groups for written in parts) != release.groups:
         raise BrokenPromise("The parts do not have as many groups as the release.")
     if any(written.columns != parts[0].columns for written in parts):

@@ -113,6 +113,7 @@ def _with_example(release: Release, helpers: Mapping[str, pa.Table], example: Ex
 
 def _in_parts(page: str, release: Release, parts: int, help: str) -> str:
     """The same page for files in parts: how they are named, and how each program reads them all."""
+    before, words, page = page.partition(page_words(release.guarantee))  # a column may be called like a file
     for name in (*PARTED, "help"):
         file = f"{name}-*.parquet"
         page = page.replace(f"`{name}.parquet`", f"`{file}`").replace(f"'{name}.parquet'", f"'{file}'")
@@ -122,7 +123,9 @@ def _in_parts(page: str, release: Release, parts: int, help: str) -> str:
     page = page.replace("```python\nimport pandas", "```python\nimport glob\n\nimport pandas")
     sentence = _PARTS.format(parts=f"{parts:,} part{'' if parts == 1 else 's'}")
     needs = "" if release.form.is_altered else _NEEDS[help]
-    return page.replace("What is in this folder\n", f"What is in this folder\n\n{sentence}{needs}\n\n", 1)
+    return (
+        before + words + page.replace("What is in this folder\n", f"What is in this folder\n\n{sentence}{needs}\n\n", 1)
+    )
 
 
 def what_was_done(release: Release) -> str:

@@ -22,6 +22,9 @@ T = TypeVar("T")
 MAX_CELLS = 1_000_000_000
 """Rows times columns that a file may announce: 8 GB of numbers. A small file that announces more is likely a bomb."""
 
+_ALWAYS_UNPACKED, _MOST_RATIO = 1 << 28, 100
+"""Bytes that a compressed file may unpack to; so many of them, or so many times its own size."""
+
 _MOST_ENTRIES = 100_000
 """Files and folders that are looked through for the files of one table: a second's work, and no whole disk."""
 
@@ -39,7 +42,10 @@ def attempt(step: Callable[[], T], sentence: str) -> T:
         return step()
     except (HedgerowError, MemoryError):
         raise
-    except Exception as error:
+    except BaseException as error:
+        # A panic of a library in Rust is no Exception; neither are those that end a job or the program.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         was_stopped = is_interrupt(error)
     if was_stopped:
         raise KeyboardInterrupt
@@ -74,6 +80,11 @@ def check_size(rows: int, columns: int, *, max_cells: int) -> None:
             f"The file announces {rows:,} rows of {columns:,} columns, more than the limit of {max_cells:,} cells; "
             "pass a larger 'max_cells' if that is what you expect."
         )
+
+
+def most_unpacked(file: Path, most: int) -> int:
+    """How many bytes a file may unpack to, `most` at most: one of fifty kilobytes may hold many gigabytes of a line."""
+    return min(most, max(_ALWAYS_UNPACKED, _MOST_RATIO * file.stat().st_size))
 
 
 def check_names(names: Sequence[object]) -> None:

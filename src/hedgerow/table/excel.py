@@ -22,15 +22,23 @@ from xml.parsers import expat
 import pyarrow as pa
 
 from hedgerow.errors import InputError, ParameterError
-from hedgerow.table.checks import MAX_CELLS, attempt, check_names, check_shape, check_size, existing_file, optional
+from hedgerow.table.binary import SheetExtent, is_compound, records_grid, xls_grids
+from hedgerow.table.checks import (
+    MAX_CELLS,
+    attempt,
+    check_names,
+    check_shape,
+    check_size,
+    existing_file,
+    most_unpacked,
+    optional,
+)
 from hedgerow.table.flat import flatten
 from hedgerow.table.table import Table
 from hedgerow.table.typed import column_of, with_zeros
 
 _MOST_UNPACKED = 4 * 2**30
-_ALWAYS_UNPACKED = 2**28
-_MOST_RATIO = 100
-"""Bytes that a workbook may unpack to; few of them, or so many times its own size."""
+"""Bytes that a workbook may unpack to, however large it is."""
 
 _MOST_DESCRIPTION = 1 << 24
 """Bytes of a part that is read as a whole: its list of sheets, its styles."""
@@ -71,6 +79,8 @@ def read_excel(
     damaged = f"'{file.name}' is not a whole workbook; it may be cut short, damaged or locked by a password."
     attempt(lambda: _check_unpacked(file, max_cells), damaged)
     with attempt(lambda: calamine.CalamineWorkbook.from_path(file), damaged) as book:
+        if not book.sheet_names:
+            raise InputError(f"'{file.name}' has no sheet.")
         name = _choose(book.sheet_names, sheet)
         found = attempt(lambda: book.get_sheet_by_name(name), damaged)
         content = attempt(lambda: found.to_python(skip_empty_area=False), damaged)
@@ -88,49 +98,47 @@ def read_excel(
 
 
 def _check_unpacked(file: Path, max_cells: int) -> None:
-    """A workbook is a zip archive of XML: count what it unpacks to, and how far its cells reach, before it is built.
+    """Most workbooks are zip archives: count what they unpack to, and how far cells reach, before a grid is built.
 
     One cell in the last corner of a sheet makes a grid of seventeen thousand million cells. Which parts are sheets is
     seen from what they hold, since a part can have any name; reading each to its end shows whether its size is true.
     """
+    with file.open("rb") as stream:
+        if is_compound(stream.read(8)):
+            stream.seek(0)
+            _check_grids(list(xls_grids(stream.read())), max_cells)
     if not zipfile.is_zipfile(file):
         return
     with zipfile.ZipFile(file) as archive:
         unpacked = sum(entry.file_size for entry in archive.infolist())
-        most = min(_MOST_UNPACKED, max(_ALWAYS_UNPACKED, _MOST_RATIO * file.stat().st_size))
+        most = most_unpacked(file, _MOST_UNPACKED)
         if unpacked > most:
             raise InputError(f"The workbook unpacks to {unpacked:,} bytes, more than {most:,}.")
+        is_binary = any(name.lower().endswith("workbook.bin") for name in archive.namelist())
         for entry in archive.infolist():
-            _check_grid(_extent(archive, entry), max_cells)
+            _check_grids([_extent(archive, entry)], max_cells)
+            if is_binary:
+                _check_grids([records_grid(archive.read(entry))], max_cells)
             if entry.filename == "content.xml":
-                _check_grid(_opendocument_grid(archive, entry), max_cells)
+                _check_grids([_opendocument_grid(archive, entry)], max_cells)
 
 
-def _check_grid(grid: _Grid, max_cells: int) -> None:
-    check_size(grid.rows, grid.columns, max_cells=max_cells)
-    if grid.rows * grid.columns > max(_ALWAYS_CELLS, _MOST_SPARSE * grid.cells):
+def _check_grids(grids: Sequence[SheetExtent], max_cells: int) -> None:
+    """Refuse sheets that are built together and are much larger than what they store."""
+    for grid in grids:
+        check_size(grid.rows, grid.columns, max_cells=max_cells)
+    stored = sum(grid.cells for grid in grids)
+    if sum(grid.rows * grid.columns for grid in grids) > max(_ALWAYS_CELLS, _MOST_SPARSE * stored):
+        rows, columns = (max(getattr(grid, way) for grid in grids) for way in ("rows", "columns"))
         raise InputError(
-            f"A sheet stores {grid.cells:,} cells and spreads them over {grid.rows:,} rows of {grid.columns:,} "
-            "columns; remove what stands far away from the table."
+            f"A sheet stores {stored:,} cells and spreads them over {rows:,} rows of {columns:,} columns; remove what "
+            "stands far away from the table."
         )
 
 
-@dataclass
-class _Grid:
-    """How far the cells of a sheet reach, and how many it stores."""
-
-    rows: int = 0
-    columns: int = 0
-    cells: int = 0
-
-    def add(self, row: int, column: int) -> None:
-        """Note a cell."""
-        self.rows, self.columns, self.cells = max(self.rows, row), max(self.columns, column), self.cells + 1
-
-
-def _extent(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
+def _extent(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SheetExtent:
     """The last row and the last column in which a sheet has a cell; nothing for a part that is no sheet."""
-    grid, is_sheet, is_plain = _Grid(), False, True
+    grid, is_sheet, is_plain = SheetExtent(), False, True
     for text in _pieces(archive, entry):
         is_sheet |= b"sheetData" in text
         found = _PLAIN.findall(text)
@@ -140,13 +148,13 @@ def _extent(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
         grid.columns = max([grid.columns, *(_column_number(letters) for letters in {letters for letters, _ in cells})])
         grid.cells += len(cells)
     if not is_sheet:
-        return _Grid()
+        return SheetExtent()
     return grid if is_plain else _parsed_grid(archive, entry)
 
 
-def _parsed_grid(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
+def _parsed_grid(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SheetExtent:
     """The same of a sheet whose cells are written in another way, or do not say where they stand."""
-    grid, row, column = _Grid(), 0, 0
+    grid, row, column = SheetExtent(), 0, 0
 
     def start(name: str, given: dict[str, str]) -> None:
         nonlocal row, column
@@ -166,9 +174,9 @@ def _parsed_grid(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
     return grid
 
 
-def _opendocument_grid(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> _Grid:
+def _opendocument_grid(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> SheetExtent:
     """The extent of the sheets of an .ods file, where cells stand for many; empty ones at the ends do not count."""
-    grid, rows, column = _Grid(), 0, 0
+    grid, rows, column = SheetExtent(), 0, 0
 
     def start(name: str, given: dict[str, str]) -> None:
         nonlocal rows, column

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hedgerow.errors import InputError, ParameterError, within_limits
-from hedgerow.table.checks import existing_file
+from hedgerow.table.checks import MAX_CELLS, existing_file
 from hedgerow.table.options import ReadOptions, read_options, without_codes
 from hedgerow.table.table import Table
 
@@ -92,7 +92,7 @@ def read_file(path: str | PathLike[str], **options: Any) -> Table:
     asked = read_options(options)
     if is_database(str(path)):
         require_known("a table of a database", set(), asked)
-        return _finish(read_database(str(path)), asked)
+        return _finish(read_database(str(path), max_cells=limit.get("max_cells", MAX_CELLS)), asked)
     if os.path.isdir(path):
         require_known("a folder of Parquet files", set(), asked)
         return _finish(read_folder(Path(path), **limit), asked)

@@ -25,6 +25,7 @@ from hedgerow.table.checks import (
     check_size,
     existing_file,
     files_below,
+    most_unpacked,
     shown_name,
     stoppable,
 )
@@ -45,17 +46,18 @@ def unpack(path: Path) -> Iterator[Path]:
     """The file inside a compressed one, for as long as the block lasts."""
     file = existing_file(path)
     damaged = f"'{file.name}' cannot be unpacked; it may be cut short, damaged or locked by a password."
+    most = most_unpacked(file, _MOST_UNPACKED)
     with TemporaryDirectory(prefix="hedgerow-") as folder:
         if file.suffix.lower() == ".zip":
-            inside = attempt(lambda: _from_zip(file, Path(folder)), damaged)
+            inside = attempt(lambda: _from_zip(file, Path(folder), most), damaged)
         else:
             inside = Path(folder) / (Path(file.stem).name or "table")
             codec = "gzip" if file.suffix.lower() == ".gz" else "zstd"
-            attempt(lambda: _copy(pa.CompressedInputStream(pa.OSFile(str(file)), codec), inside), damaged)
+            attempt(lambda: _copy(pa.CompressedInputStream(pa.OSFile(str(file)), codec), inside, most), damaged)
         yield inside
 
 
-def _from_zip(file: Path, folder: Path) -> Path:
+def _from_zip(file: Path, folder: Path, most: int) -> Path:
     with zipfile.ZipFile(file) as archive:
         names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
         if len(names) != 1:
@@ -64,17 +66,17 @@ def _from_zip(file: Path, folder: Path) -> Path:
             )
         inside = folder / Path(names[0]).name
         with archive.open(names[0]) as stream:
-            _copy(stream, inside)
+            _copy(stream, inside, most)
     return inside
 
 
-def _copy(stream: Any | IO[bytes], target: Path) -> None:
+def _copy(stream: Any | IO[bytes], target: Path, most: int) -> None:
     size = 0
     with stream, target.open("wb") as out:
         while chunk := stream.read(_CHUNK):
             size += len(chunk)
-            if size > _MOST_UNPACKED:
-                raise InputError(f"The file unpacks to more than {_MOST_UNPACKED:,} bytes; unpack it yourself.")
+            if size > most:
+                raise InputError(f"The file unpacks to more than {most:,} bytes; unpack it yourself.")
             out.write(chunk)
 
 
@@ -149,24 +151,28 @@ def is_database(source: str) -> bool:
     return source.startswith((_DUCKDB, *POSTGRES))
 
 
-def read_database(source: str) -> Table:
+def read_database(source: str, *, max_cells: int = MAX_CELLS) -> Table:
     """Read `duckdb:file#table` or `postgresql://...#table`; a table may be `schema.table`."""
     address, sign, name = source.rpartition("#")
     if not sign or not name:
         raise InputError("A database needs the name of a table behind '#': duckdb:file#table, postgresql://...#table.")
     quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split("."))
     if address.startswith(_DUCKDB):
-        return _read_duckdb(existing_file(address.removeprefix(_DUCKDB)), quoted)
+        return _read_duckdb(existing_file(address.removeprefix(_DUCKDB)), quoted, max_cells)
     return _read_postgres(address, quoted)
 
 
-def _read_duckdb(file: Path, name: str) -> Table:
+def _read_duckdb(file: Path, name: str, max_cells: int) -> Table:
     import duckdb
 
     opened = f"'{file.name}' cannot be opened as a DuckDB database; it may be damaged, newer, or in use elsewhere."
     missing = "The DuckDB database has no such table, or a view that reads more than the database, or it is damaged."
     with attempt(lambda: duckdb.connect(str(file), read_only=True, config=dict(SEALED)), opened) as connection:
         found = attempt(lambda: connection.sql(f"SELECT * FROM {name}"), missing)
+        # A view of some letters can have any number of rows.
+        counting = attempt(lambda: connection.sql(f"SELECT count(*) FROM {name}"), missing)
+        ((rows,),) = attempt(lambda: stoppable(counting.fetchall, connection.interrupt), missing)
+        check_size(rows, len(found.columns), max_cells=max_cells)
         return flatten(stoppable(lambda: arrow_of(found, missing), connection.interrupt), "file")
 
 

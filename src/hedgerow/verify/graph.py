@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +31,7 @@ from hedgerow.verify.made import check_graph_made
 from hedgerow.verify.manifest import GraphManifest, decode_graph
 from hedgerow.verify.names import in_form
 from hedgerow.verify.structure import check_table
-from hedgerow.verify.values import PAGES, Guarantee, Made, Verification
+from hedgerow.verify.values import PAGES, Guarantee, Made, Verification, told_seed
 from hedgerow.verify.words import check_pages
 
 __all__ = [
@@ -159,7 +161,8 @@ def verify_held_graph(
 ) -> Verification:
     """Check a bundle that is held open, and `opened` perhaps."""
     release = open_held(bundle, max_bytes=max_bytes) if opened is None else opened
-    checks = ("every file fits its SHA-256 in the manifest", *verify_graph(release).checks)
+    told = told_seed(release.made.reproducible)
+    checks = ("every file fits its SHA-256 in the manifest", *told, *verify_graph(release).checks)
     check_pages(bundle.pages(decode_graph(bundle.manifest).files), release.guarantee)
     return Verification(checks)
 
@@ -294,8 +297,11 @@ def _check_no_nodes(release: PublishedGraph, number: int, groups: Ints, degrees:
 
 
 def numbers_of(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """A column of numbers, or of texts that are all numbers, as floats; None for other columns."""
-    kind = column.type
+    """A column of numbers, or of texts that are all numbers, as floats; None for other columns.
+
+    They are the ranks of the numbers where floats would make one of two: 2^60 + 1 follows 2^60.
+    """
+    kind, exact = column.type, column
     if column.null_count or not len(column):
         return None
     if pa.types.is_decimal(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind):
@@ -306,7 +312,16 @@ def numbers_of(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         return None
     values = np.asarray(column.to_numpy(), np.float64)
-    return values if np.isfinite(values).all() else None
+    if not np.isfinite(values).all():
+        return None
+    different = len(np.unique(values))
+    if not pa.types.is_floating(kind) and different < len(exact.unique()):
+        with suppress(ArithmeticError):  # exponents beyond those of decimals
+            numbers = [Decimal(cell) for cell in exact.to_pylist()]
+            ranks = {number: rank for rank, number in enumerate(sorted(set(numbers)))}
+            if different < len(ranks):  # else texts write one number in several ways
+                return np.array([ranks[number] for number in numbers], np.float64)
+    return values
 
 
 def _follows(values: NDArray[np.float64], known: Ints, groups: Ints) -> bool:

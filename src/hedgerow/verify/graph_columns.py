@@ -12,6 +12,7 @@ inside a group are not equally likely. A value that differs between the edges of
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -49,13 +50,22 @@ def columns_that_name(
 
 def _as_one_type(one: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray | None:
     """Two columns one after the other, numbers as numbers and all else as texts; None for types without a text."""
-    if one.type != other.type:
-        kind = pa.float64() if is_numeric(one.type) and is_numeric(other.type) else pa.string()
-        try:
-            one, other = one.cast(kind, safe=False), other.cast(kind, safe=False)
-        except pa.ArrowException:
-            return None
-    return pa.chunked_array([*one.chunks, *other.chunks], one.type)
+    if one.type == other.type:
+        return pa.chunked_array([*one.chunks, *other.chunks], one.type)
+    for kind in _common_types(one.type, other.type):
+        with suppress(pa.ArrowException):
+            both = [column.cast(kind, safe=False) for column in (one, other)]
+            return pa.chunked_array([chunk for column in both for chunk in column.chunks], kind)
+    return None
+
+
+def _common_types(one: pa.DataType, other: pa.DataType) -> list[pa.DataType]:
+    """Types in which values of two others can be compared, the best one first: floats make one of large numbers."""
+    if not (is_numeric(one) and is_numeric(other)):
+        return [pa.string()]
+    exact = [pa.decimal128(38, max(getattr(kind, "scale", 0) for kind in (one, other)))]
+    has_floats = pa.types.is_floating(one) or pa.types.is_floating(other)
+    return [*([] if has_floats else exact), pa.float64()]
 
 
 def _codes(column: pa.ChunkedArray) -> Ints:

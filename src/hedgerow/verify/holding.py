@@ -30,7 +30,7 @@ from hedgerow.verify.parquet import read_parquet
 from hedgerow.verify.parts import PartsBundle, concat_parts
 from hedgerow.verify.shape import check_shape
 from hedgerow.verify.structure import TABLES
-from hedgerow.verify.values import MANIFEST, PAGES, FileEntry, PublishedRelease
+from hedgerow.verify.values import MANIFEST, MOST_MANIFEST, MOST_PAGE, PAGES, FileEntry, PublishedRelease
 from hedgerow.verify.words import check_words
 
 __all__ = [
@@ -48,8 +48,6 @@ __all__ = [
 
 _TRIES = 100
 _MOST_OPEN = 200
-_MOST_MANIFEST = 16 << 20
-_MOST_PAGE = 16 << 20
 
 _AT_ONCE = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 
@@ -113,12 +111,15 @@ class Held:
         return {name: self._page(name, entries[name]) for name in PAGES if name in entries}
 
     def _page(self, name: str, entry: FileEntry) -> str:
-        if entry.bytes > _MOST_PAGE:
-            raise BundleError(f"{name} has more than {_MOST_PAGE >> 20} MB, so it is not read.")
+        if entry.bytes > MOST_PAGE:
+            raise BundleError(f"{name} has more than {MOST_PAGE >> 20} MB, so it is not read.")
         with _readable(name):
             content = self._content(name, entry)
         _require(name, hashlib.sha256(content).hexdigest() == entry.sha256)
-        return content.decode(errors="replace")
+        try:
+            return content.decode()
+        except UnicodeDecodeError:  # programs do not agree what such bytes show
+            raise BundleError(f"{name} is not text in UTF-8.") from None
 
     def _check(self, name: str, entry: FileEntry) -> None:
         with _readable(name), self._open(name, entry) as file:
@@ -193,9 +194,9 @@ def _hold_all(target: Path, stack: ExitStack, most: int) -> Held:
         raise FileNotFoundError
     if MANIFEST not in files:
         raise FileNotFoundError
-    manifest = files[MANIFEST].read(_MOST_MANIFEST + 1)
-    if len(manifest) > _MOST_MANIFEST:
-        raise BundleError(f"{MANIFEST} has more than {_MOST_MANIFEST >> 20} MB, so it is not read.")
+    manifest = files[MANIFEST].read(MOST_MANIFEST + 1)
+    if len(manifest) > MOST_MANIFEST:
+        raise BundleError(f"{MANIFEST} has more than {MOST_MANIFEST >> 20} MB, so it is not read.")
     later = None if opened == names else place
     return Held(target, names, files, manifest, later)
 

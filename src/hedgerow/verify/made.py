@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.arrays import is_numeric
+from hedgerow.arrays import has_column, is_numeric
 from hedgerow.errors import BrokenPromise
 from hedgerow.verify.names import tables_with
 from hedgerow.verify.parameters import is_columns, is_whole
@@ -89,7 +89,7 @@ def check_graph_made(made: Made, edges: pa.Table) -> None:
         low, high = (edges.column(f"{name}_{end}") for end in ("from", "to"))
         kind = low.type
         is_ordered = kind == high.type and not (pa.types.is_boolean(kind) or pa.types.is_string(kind))
-        if not is_ordered or low.null_count or high.null_count or name in edges.column_names:
+        if not is_ordered or low.null_count or high.null_count or has_column(edges, name):
             raise BrokenPromise(f"'{name}' of the edges is said to be published as intervals, and is not.")
         if pc.any(pc.greater(low, high)).as_py():
             raise BrokenPromise(f"An interval of '{name}' of the edges ends before it begins.")

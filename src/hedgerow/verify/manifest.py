@@ -31,6 +31,7 @@ from hedgerow.verify.values import (
 __all__ = [
     "FORMAT",
     "GRAPH_FORMAT",
+    "MOST_PARTS",
     "PARTS_FORMAT",
     "GraphCounts",
     "GraphManifest",
@@ -52,7 +53,8 @@ GRAPH_FORMAT = "hedgerow-graph/1"
 _MOST_WHOLE = 2**63 - 1
 _MOST_DIGITS = 19
 _MOST_ENTRIES = 100_000
-_MOST_PARTS = 20_000
+MOST_PARTS = 20_000
+"""Parts that a bundle can have."""
 _DIGEST = re.compile(r"[0-9a-f]{64}", re.A)
 _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}", re.A)
 
@@ -423,7 +425,7 @@ def _file(value: Any) -> FileEntry:
 
 def _parts(value: Any) -> tuple[PartEntry, ...]:
     """At least one part; whether they follow each other is told where they are read."""
-    if not isinstance(value, list) or not 0 < len(value) <= _MOST_PARTS:
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_PARTS:
         raise _wrong()
     readers = dict.fromkeys(("rows", "first_group", "groups"), _count)
     return tuple(PartEntry(**_exactly(entry, readers)) for entry in value)

@@ -20,7 +20,7 @@ from itertools import groupby
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hedgerow.arrays import one_array
+from hedgerow.arrays import has_column, one_array
 from hedgerow.cores import cores, on_cores
 from hedgerow.verify.values import PublishedColumns
 
@@ -62,16 +62,17 @@ class BoxColumns:
 
 def box_columns(columns: PublishedColumns, group_column: str) -> dict[str, BoxColumns]:
     """Name the columns of each quasi-identifier, clear of all other names."""
-    used = {name.lower() for name in (*columns.all, group_column)}
+    used, tried = {name.lower() for name in (*columns.all, group_column)}, dict[str, int]()
     return {
-        name: BoxColumns(name, *_derive_names(name, ("low", "high", "set", "missing"), used)) for name in columns.quasi
+        name: BoxColumns(name, *_derive_names(name, ("low", "high", "set", "missing"), used, tried))
+        for name in columns.quasi
     }
 
 
 def subdomain_columns(columns: PublishedColumns, group_column: str) -> tuple[str, str, str]:
     """The names of the columns low, high and node of the sensitive column."""
     used = {name.lower() for name in (*columns.all, group_column)}
-    low, high, node = _derive_names(columns.sensitive[0], ("low", "high", "node"), used)
+    low, high, node = _derive_names(columns.sensitive[0], ("low", "high", "node"), used, {})
     return low, high, node
 
 
@@ -83,25 +84,29 @@ def tables_with(tables: Mapping[str, pa.Table], column: str) -> list[pa.Table]:
 
     Tables of sets, targets and properties have columns of their own, which may bear the name of one (`value`, `label`).
     """
-    return [tables[name] for name in _OF_PEOPLE if name in tables and column in tables[name].column_names]
+    return [tables[name] for name in _OF_PEOPLE if name in tables and has_column(tables[name], column)]
 
 
 def free_name(wanted: str, taken: Sequence[str]) -> str:
     """Return `wanted`, or the first of wanted_2, wanted_3, ... that no column has; SQL ignores case, so do we."""
-    return _free(wanted, {name.lower() for name in taken})
+    return _free(wanted, {name.lower() for name in taken}, {})
 
 
-def _derive_names(column: str, suffixes: Sequence[str], used: set[str]) -> list[str]:
+def _derive_names(column: str, suffixes: Sequence[str], used: set[str], tried: dict[str, int]) -> list[str]:
     names = []
     for suffix in suffixes:
-        names.append(_free(f"{column}_{suffix}", used))
+        names.append(_free(f"{column}_{suffix}", used, tried))
         used.add(names[-1].lower())
     return names
 
 
-def _free(wanted: str, used: set[str]) -> str:
-    candidates = (wanted if n == 1 else f"{wanted}_{n}" for n in range(1, len(used) + 2))
-    return next(name for name in candidates if name.lower() not in used)
+def _free(wanted: str, used: set[str], tried: dict[str, int]) -> str:
+    """The first free name; `tried` tells where to go on, for thousands of columns may differ in case alone."""
+    number = tried.get(wanted.lower(), 1)
+    while (name := wanted if number == 1 else f"{wanted}_{number}").lower() in used:
+        number += 1
+    tried[wanted.lower()] = number
+    return name
 
 
 POLICIES = ("trimmed", "folded", "exact")

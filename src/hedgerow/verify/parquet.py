@@ -10,7 +10,9 @@ Arrow's reader trusts a footer in places and then ends the process, so it does n
 
 Thrift's compact protocol is read as far as Parquet uses it (own;
 https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md): a structure becomes a dict by field
-number, a list a list; it ends with a value or a ValueError, after at most as many steps as there are bytes.
+number, a list a list; it ends with a value or a ValueError, after at most as many steps as there are bytes. Programs
+skip fields that they do not know, and some but not all of them those of another kind than the format gives them: of
+what our files have, each field is on a list, with its kind.
 """
 
 from __future__ import annotations
@@ -37,15 +39,28 @@ _MOST_VALUES = 4_000_000
 """Fields and entries of lists in one structure, of which three bytes can take 240 in memory."""
 
 
-def read_struct(content: bytes, place: int) -> tuple[Struct, int]:
-    """Read the structure that begins at `place`; return it and where it ends."""
+Shape = dict[int, Any]
+"""The fields of a structure: by number a kind, the shape of a structure, or a list of what its entries are."""
+
+_BOOL, _I16, _I32, _I64, _BYTES, _LIST, _STRUCT = 2, 4, 5, 6, 8, 9, 12
+_BITS = {_I16: 15, _I32: 31, _I64: 63}
+
+
+def read_struct(content: bytes, place: int, shape: Shape | None = None) -> tuple[Struct, int]:
+    """Read the structure that begins at `place`; return it and where it ends. Without a shape it has any fields."""
     try:
-        return _struct(content, place, 0, [_MOST_VALUES])
+        return _struct(content, place, 0, [_MOST_VALUES], shape)
     except IndexError:
         raise ValueError("a structure ends too early") from None
 
 
-def _struct(content: bytes, place: int, depth: int, left: list[int]) -> tuple[Struct, int]:
+def _is_of(kind: int, wanted: Any) -> bool:
+    """Whether a kind in the file is the one of a shape; a truth value has one of two."""
+    nested = _STRUCT if isinstance(wanted, dict) else _LIST if isinstance(wanted, list) else wanted
+    return bool(nested == max(kind, _BOOL))
+
+
+def _struct(content: bytes, place: int, depth: int, left: list[int], shape: Shape | None) -> tuple[Struct, int]:
     """A structure; its fields and the entries of its lists are taken from the number that is `left`."""
     if depth > _DEEPEST:
         raise ValueError("a structure is nested too deep")
@@ -61,12 +76,15 @@ def _struct(content: bytes, place: int, depth: int, left: list[int]) -> tuple[St
         if number in found:
             raise ValueError("a field comes twice")
         _take(left, 1)
+        wanted = None if shape is None else shape.get(number)
+        if shape is not None and not _is_of(kind, wanted):
+            raise ValueError("metadata: a field that we do not write, or of another kind")
         if kind <= 2:  # a truth value is told by its field's kind
             found[number] = kind == 1
         elif 4 <= kind <= 6 and (byte := content[place]) < 128:  # most of what there is: a number of one byte
             found[number], place = (byte >> 1) ^ -(byte & 1), place + 1
         else:
-            found[number], place = _value(content, place, kind, depth, left)
+            found[number], place = _value(content, place, kind, (depth, left, wanted))
     return found, place + 1
 
 
@@ -76,16 +94,20 @@ def _take(left: list[int], number: int) -> None:
         raise ValueError("a structure has too many values")
 
 
-def _value(content: bytes, place: int, kind: int, depth: int, left: list[int]) -> tuple[Any, int]:
-    if kind in (4, 5, 6):
-        return _whole(content, place)
-    if kind == 12:
-        return _struct(content, place, depth + 1, left)
-    if kind == 8:
+def _value(content: bytes, place: int, kind: int, inside: tuple[int, list[int], Any]) -> tuple[Any, int]:
+    depth, left, wanted = inside
+    if kind in _BITS:
+        number, place = _whole(content, place)
+        if wanted is not None and number >> _BITS[kind] not in (0, -1):
+            raise ValueError("a number is too long")
+        return number, place
+    if kind == _STRUCT:
+        return _struct(content, place, depth + 1, left, wanted)
+    if kind == _BYTES:
         size, place = _varint(content, place)
         return _bytes(content, place, size)
-    if kind == 9:
-        return _list(content, place, depth, left)
+    if kind == _LIST:
+        return _list(content, place, depth, left, wanted)
     if kind == 3:
         return content[place], place + 1
     if kind == 7:
@@ -93,11 +115,14 @@ def _value(content: bytes, place: int, kind: int, depth: int, left: list[int]) -
     raise ValueError("a kind that Parquet does not use")
 
 
-def _list(content: bytes, place: int, depth: int, left: list[int]) -> tuple[list[Any], int]:
+def _list(content: bytes, place: int, depth: int, left: list[int], shape: list[Any] | None) -> tuple[list[Any], int]:
     if depth > _DEEPEST:
         raise ValueError("lists are nested too deep")
     size, kind = content[place] >> 4, content[place] & 15
     place += 1
+    wanted = None if shape is None else shape[0]
+    if shape is not None and not _is_of(kind, wanted):
+        raise ValueError("metadata: a list of another kind")
     if size == 15:
         size, place = _varint(content, place)
     if size > len(content) - place:
@@ -108,7 +133,7 @@ def _list(content: bytes, place: int, depth: int, left: list[int]) -> tuple[list
         if kind in (1, 2):
             value, place = content[place] == 1, place + 1
         else:
-            value, place = _value(content, place, kind, depth + 1, left)
+            value, place = _value(content, place, kind, (depth + 1, left, wanted))
         found.append(value)
     return found, place
 
@@ -156,6 +181,21 @@ _NAMED: dict[pa.DataType, tuple[Struct, ...]] = {
     pa.timestamp("us"): tuple({**old, 10: {8: {1: False, 2: {2: {}}}}} for old in ({6: 10}, {})),
 }
 """What our writer says of a type beside its physical one: twice, for older and for newer readers."""
+
+_SAID: Shape = {1: _BYTES, 2: _BYTES, 3: _I64, 5: _BYTES, 6: _BYTES, 7: _BOOL, 8: _BOOL}
+_COLUMN: Shape = dict.fromkeys((1, 2, 3, 5, 6, 7, 8), _I32) | {
+    4: _BYTES,
+    10: {1: {}, 5: {1: _I32, 2: _I32}, 6: {}, 8: {1: _BOOL, 2: {2: {}}}},
+}
+_ABOUT: Shape = {1: _I32, 2: [_I32], 3: [_BYTES], 4: _I32, **dict.fromkeys((5, 6, 7, 9, 11), _I64), 12: _SAID}
+_ABOUT |= {13: [{1: _I32, 2: _I32, 3: _I32}], 16: {1: _I64, 2: [_I64], 3: [_I64]}}
+_PART: Shape = {1: [{2: _I64, 3: _ABOUT}], **dict.fromkeys((2, 3, 5, 6), _I64), 7: _I16}
+_FOOTER: Shape = {1: _I32, 2: [_COLUMN], 3: _I64, 4: [_PART], 6: _BYTES, 7: [{1: {}}]}
+_PAGE: Shape = dict.fromkeys((1, 2, 3), _I32) | {
+    5: dict.fromkeys((1, 2, 3, 4), _I32) | {5: _SAID},
+    7: {1: _I32, 2: _I32, 3: _BOOL},
+}
+"""What our writer writes, in the kinds of the format; fields are numbered as the format numbers them."""
 
 
 def read_parquet(name: str, content: bytes, *, rows: int | None, max_bytes: int | None = None) -> pa.Table:
@@ -231,21 +271,21 @@ def _require(fits: bool, what: str) -> None:
 
 
 def _checked_footer(content: bytes) -> Struct:
-    """The footer, if every part of it is what our own writer writes; fields are numbered as the format numbers them."""
+    """The footer, if every part of it is what our own writer writes."""
     _require(len(content) >= 12 and content[:4] == content[-4:] == _MARK, "not a Parquet file")
     size = int.from_bytes(content[-8:-4], "little")
     start = len(content) - 8 - size
     _require(start >= 4, "the footer is longer than the file")
-    footer, end = read_struct(content, start)
-    _require(end == len(content) - 8 and set(footer) <= {1, 2, 3, 4, 6, 7}, "the footer holds metadata")
-    _require(bool(_WRITER.fullmatch(footer[6])), "another program wrote it")
+    footer, end = read_struct(content, start, _FOOTER)
+    _require(end == len(content) - 8, "the footer holds metadata")
+    _require(bool(_WRITER.fullmatch(footer[6])) and footer[1] in (1, 2), "another program wrote it")
     root, *columns = footer[2]
-    _require(root.get(5) == len(columns) <= _MOST_COLUMNS and set(root) <= {3, 4, 5}, "columns are nested")
+    _require(root.get(5) == len(columns) <= _MOST_COLUMNS, "columns are nested")
+    _require(root[4] == b"schema" and len(root) == 3 and not root.get(3), "columns are nested")
+    _require(len(footer.get(7, [])) in (0, len(columns)), "columns have other orders")
     for column in columns:
-        _require(set(column) <= {*range(1, 9), 10}, "a column carries metadata")
         _require(column[1] in _PHYSICAL and column[3] in (0, 1) and not column.get(5), "columns are nested")
     for group in footer[4]:
-        _require(set(group) <= {1, 2, 3, 5, 6, 7}, "a part says that it is sorted")
         _require(len(group[1]) == len(columns), "a part has other columns than the file")
         for column, chunk in zip(columns, group[1], strict=True):
             _check_chunk(chunk, column, group[3], start)
@@ -266,13 +306,12 @@ def _check_filled(chunks: list[Struct], end: int) -> None:
 
 def _check_chunk(chunk: Struct, column: Struct, rows: int, end: int) -> None:
     """One column of one part lies inside the file, and is of the column's type and length."""
-    _require(set(chunk) <= {2, 3}, "a column is in another file, or has an index or a key")
     about = chunk[3]
-    _require(set(about) <= {*range(1, 8), 9, 11, 12, 13, 16}, "a column carries metadata")
     _require(about[1] == column[1] and about[3] == [column[4]] and about[5] == rows, "a column is another one")
     _require(about[4] in _CODECS, "a compression that we do not use")
     start = _first_page(about)
     _require(start >= 4 and about[7] >= 0 and start + about[7] <= end, "a column lies outside the file")
+    _require(chunk[2] in (0, start, start + about[7]), "a column lies elsewhere than its pages")
 
 
 def _first_page(about: Struct) -> int:
@@ -292,18 +331,18 @@ def _checked_pages(content: bytes, footer: Struct) -> tuple[list[int], list[list
     for number, group in enumerate(footer[4]):
         for chunk, found in zip(group[1], described, strict=True):
             about = chunk[3]
-            found.append(Described(row, group[3], about.get(12, {})))
+            found.append(Described(row, group[3], about.get(12, {}), sizes=about.get(16)))
             start = place = _first_page(about)
             end, values, is_first = place + about[7], 0, True
             pages: Counter[tuple[int, int]] = Counter()
             more = 0  # bytes that pages have beyond those in the file
             while place < end:
-                header, place = read_struct(content, place)
+                header, place = read_struct(content, place, _PAGE)
                 kind, unpacked, packed = header[1], header[2], header[3]
                 _require(kind == _DATA or (kind == _DICTIONARY and is_first), "a page of another kind")
                 _require(packed >= 0 and 0 <= unpacked <= _LARGEST_PAGE, "a page is too large")
                 inside = header[5 if kind == _DATA else 7]
-                _require(len(header) == 4 and set(inside) <= {*range(1, 6)}, "a page carries metadata")
+                _require(len(header) == 4, "a page carries metadata")
                 _require(inside[1] >= 0, "a page has fewer than no values")
                 _require(inside.get(2, 0) in _CODINGS, "a coding that we do not use")
                 if kind == _DATA:
@@ -312,6 +351,7 @@ def _checked_pages(content: bytes, footer: Struct) -> tuple[list[int], list[list
                     values += inside[1]
                 else:  # which has as many entries as it has bytes at most, whatever it says
                     _require(inside[1] <= max(unpacked, 1), "a dictionary has more entries than bytes")
+                    _require(not inside.get(3), "a dictionary says that it is sorted")
                     found.append(Described(row, 0, {}, entries=inside[1]))
                 pages[kind, inside.get(2, 0)] += 1
                 place, is_first, more = place + packed, False, more + unpacked - packed

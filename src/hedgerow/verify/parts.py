@@ -12,7 +12,7 @@ parts. Numbers of groups are read from the part's `first_group` on; the checks s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hedgerow.arrays import has_column
 from hedgerow.errors import BrokenPromise, BundleError
 from hedgerow.exact import DecimalGrid
 from hedgerow.verify.boxes import check_names
@@ -31,7 +32,7 @@ from hedgerow.verify.manifest import PartsManifest, release_of
 from hedgerow.verify.names import SETS, box_columns
 from hedgerow.verify.shape import check_shape
 from hedgerow.verify.structure import FORMS, group_starts, layout_of
-from hedgerow.verify.values import PAGES, Guarantee, PartEntry, PublishedRelease, Rows, Verification, Whole
+from hedgerow.verify.values import PAGES, Guarantee, PartEntry, PublishedRelease, Rows, Verification, Whole, told_seed
 from hedgerow.verify.words import check_pages, check_words
 
 if TYPE_CHECKING:
@@ -122,16 +123,23 @@ class PartsBundle:
         """The table with its groups and sets numbered from 0; numbers that are not of this part are refused."""
         manifest = self.manifest
         wide = pa.int64() if is_wide(manifest.rows.published) else pa.int32()
-        for column in _number_columns(name, table, manifest):
-            place = table.column_names.index(column) if column in table.column_names else -1
-            if place < 0 or table.schema.field(place).type != wide:
+
+        def renumber(column: str) -> pa.ChunkedArray:
+            if not has_column(table, column) or table.schema.field(column).type != wide:
                 raise BundleError(f"'{column}' is missing from a part, or not a number of a group.")
-            numbers = pc.subtract(table.column(place).cast(pa.int64()), part.first_group)
+            numbers = pc.subtract(table.column(column).cast(pa.int64()), part.first_group)
             ends = pc.min_max(numbers).as_py()
             if ends["min"] is not None and not 0 <= ends["min"] <= ends["max"] < part.groups:
                 raise BundleError("A part holds groups or sets of other numbers than the manifest says.")
-            table = table.set_column(place, column, numbers.cast(pa.int32()))
-        return table
+            return numbers.cast(pa.int32())
+
+        return _exchange(table, {column: renumber(column) for column in _number_columns(name, table, manifest)})
+
+
+def _exchange(table: pa.Table, columns: Mapping[str, pa.ChunkedArray]) -> pa.Table:
+    """The table with other columns in the place of those of their names; all at once, for there may be thousands."""
+    names = table.column_names
+    return pa.table([columns.get(name, old) for name, old in zip(names, table.columns, strict=True)], names=names)
 
 
 def _number_columns(name: str, table: pa.Table, manifest: PartsManifest) -> list[str]:
@@ -144,7 +152,7 @@ def _number_columns(name: str, table: pa.Table, manifest: PartsManifest) -> list
         return []
     has_boxes = manifest.form in FORMS and FORMS[manifest.form].has_boxes
     boxes = box_columns(manifest.columns, manifest.group_column).values() if has_boxes else ()
-    return [manifest.group_column, *(box.set for box in boxes if box.set in table.column_names)]
+    return [manifest.group_column, *(box.set for box in boxes if has_column(table, box.set))]
 
 
 def _check_listed(manifest: PartsManifest) -> None:
@@ -205,9 +213,9 @@ def verify_parts(parts: PartsBundle, checks: Callable[[PublishedRelease], tuple[
         del release, helper  # before the next ones are read
     _check_named(parts, whole)
     check_pages(parts.bundle.pages(parts.manifest.files), parts.manifest.guarantee)
-    first = "every file fits its SHA-256 in the manifest"
+    first = "every file fits its SHA-256 in the manifest", *told_seed(parts.manifest.reproducible_insecure)
     listed = f"{len(parts):,} parts, each of whole groups, in order and without overlap"
-    return Verification((first, listed, *sentences, *([told] if told else [])))
+    return Verification((*first, listed, *sentences, *([told] if told else [])))
 
 
 def _check_help(parts: PartsBundle, release: PublishedRelease, helper: pa.Table | None, whole: Whole) -> str:
@@ -289,10 +297,9 @@ def concat_parts(parts: PartsBundle) -> PublishedRelease:
         release, _ = parts.read(number)
         for name, table in release.tables.items():
             if name not in shared:
-                for column in _number_columns(name, table, parts.manifest):
-                    place = table.column_names.index(column)
-                    table = table.set_column(place, column, pc.add(table.column(place), pa.scalar(first, pa.int32())))
-                found.setdefault(name, []).append(table)
+                numbered = _number_columns(name, table, parts.manifest)
+                after = {column: pc.add(table.column(column), pa.scalar(first, pa.int32())) for column in numbered}
+                found.setdefault(name, []).append(_exchange(table, after))
         first += release.groups
     if any(table.schema != each[0].schema for each in found.values() for table in each):
         raise BundleError("The parts do not have the same tables, columns and types.")

@@ -38,7 +38,7 @@ from hedgerow.verify.proximity import check_proximity
 from hedgerow.verify.robust import check_robust
 from hedgerow.verify.structure import check_structure, layout_of
 from hedgerow.verify.target import check_personal, check_target
-from hedgerow.verify.values import PublishedRelease, Verification
+from hedgerow.verify.values import PublishedRelease, Verification, told_seed
 from hedgerow.verify.words import check_pages, check_words
 
 __all__ = ["Verification", "verify", "verify_bundle", "verify_held", "verify_once", "verify_opened"]
@@ -134,7 +134,8 @@ def verify_held(
 def verify_opened(bundle: Opened[PublishedRelease]) -> Verification:
     """Check a bundle whose files were read, and so held against their checksums."""
     release = bundle.release
-    checks = ("every file fits its SHA-256 in the manifest", *verify(release).checks)
+    told = told_seed(release.made.reproducible)
+    checks = ("every file fits its SHA-256 in the manifest", *told, *verify(release).checks)
     check_pages(bundle.pages, release.guarantee)
     if not release.groups:  # there are no bounds to help with
         return Verification(checks)

@@ -1,4 +1,4 @@
-"""What a Parquet file says of its values beside them: least and greatest, gaps, and the entries of dictionaries.
+"""What a Parquet file says of its values beside them: least and greatest, gaps, lengths, entries of dictionaries.
 
 Guarantee  after `check_statistics` all of these follow from the decoded values. Other programs skip rows by them, and
            show entries that no row uses
@@ -25,13 +25,17 @@ _CONTEXT = Context(prec=40)
 
 
 class Described(NamedTuple):
-    """Rows of a column from `first` on; what is said of them; how they are coded; the entries of their dictionary."""
+    """Rows of a column from `first` on; what is said of them; how they are coded; the entries of their dictionary.
+
+    `sizes` says how long all texts are, and how many cells are gaps and how many are not.
+    """
 
     first: int
     rows: int
     said: dict[int, Any]
     coding: int | None = None
     entries: int | None = None
+    sizes: dict[int, Any] | None = None
 
 
 def check_statistics(column: pa.ChunkedArray, physical: int, described: Iterable[Described]) -> None:
@@ -50,7 +54,16 @@ def check_statistics(column: pa.ChunkedArray, physical: int, described: Iterable
             rows = part.first, part.rows
             ends = known[rows] = known.get(rows) or _Ends.of(values, physical)
             _check(part.said, ends, physical)
+        if part.sizes:
+            _check_sizes(part.sizes, values)
     _check_entries(coded, entries)
+
+
+def _check_sizes(said: dict[int, Any], values: pa.ChunkedArray) -> None:
+    gaps = values.null_count
+    fits = not said.get(2) and said.get(3, []) in ([], [gaps, len(values) - gaps])
+    if not fits or (1 in said and said[1] != (pc.sum(pc.binary_length(values)).as_py() or 0)):
+        raise ValueError("sizes are not those of the values")
 
 
 def _check_entries(coded: list[pa.Array], entries: int | None) -> None:

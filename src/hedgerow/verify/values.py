@@ -21,6 +21,8 @@ from hedgerow.markup import html_table
 __all__ = [
     "HELP",
     "MANIFEST",
+    "MOST_MANIFEST",
+    "MOST_PAGE",
     "NOT_PROMISED",
     "PAGES",
     "FileEntry",
@@ -34,6 +36,7 @@ __all__ = [
     "Whole",
     "is_end",
     "spread",
+    "told_seed",
     "total",
 ]
 
@@ -41,6 +44,9 @@ PAGES = ("README.md", "index.html")
 """Files of a bundle for people; they are covered by checksums and are no part of the promise."""
 
 MANIFEST = "manifest.json"
+
+MOST_MANIFEST, MOST_PAGE = 16 << 20, 16 << 20
+"""Bytes of a manifest, and of a page for people, that are read."""
 
 HELP = ("all", "sums", "none")
 """What the help tables of a bundle in parts hold: every bound, those of sums alone, or there are none."""
@@ -161,6 +167,14 @@ class Whole:
     met: set[int] = field(default_factory=set)
     help_types: str = ""
     rare: Counter[tuple[object, ...]] = field(default_factory=Counter)
+
+
+def told_seed(is_reproducible: bool) -> tuple[str, ...]:
+    """What has to be said of a bundle that was made from a seed."""
+    told = (
+        "the manifest says that it was made from a seed: whoever learns the seed can undo it, so it is for tests only"
+    )
+    return (told,) if is_reproducible else ()
 
 
 def is_end(release: PublishedRelease) -> bool:
