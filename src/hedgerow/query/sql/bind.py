@@ -191,7 +191,7 @@ class Binder:
     def exactly(self, node: Expression) -> Expression:
         """Bind an expression; what is a decimal number for SQL becomes the float nearest to that number."""
         bound = self.expression(node)
-        if kind_of(bound) is not Kind.FLOAT or not isinstance(bound, Arithmetic | Call | Case | Scalar):
+        if kind_of(bound) is not Kind.FLOAT or not isinstance(bound, Arithmetic | Call | Case | Lookup | Scalar):
             return bound
         scale = scale_of(node, self.column)
         return bound if scale is None else Cast(bound, Kind.FLOAT, scale)
@@ -266,7 +266,8 @@ class _Fitter:
         names = {group.name for group in groups} - set(self.derived)
         for column in dict.fromkeys(key.column for key in keys if isinstance(key.column, Column)):
             made = self.derived.get(column.name)
-            if made is None or isinstance(made, Lookup) or column in groups or column.name in self.bases:
+            is_looked_up = isinstance(made.operand if isinstance(made, Cast) else made, Lookup)
+            if made is None or is_looked_up or column in groups or column.name in self.bases:
                 continue
             if columns_of(made) <= names:
                 yield column

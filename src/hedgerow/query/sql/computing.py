@@ -148,7 +148,7 @@ def typed(node: Scalar) -> Scalar:
 
 def _type_of(operand: Expression) -> str:
     kind = kind_of(operand)
-    if isinstance(operand, Cast) and operand.scale is not None:
+    if isinstance(operand, Cast | Lookup) and operand.scale is not None:
         return f"DECIMAL({max(18, operand.scale)}, {operand.scale})"
     if kind is Kind.DECIMAL:
         digits, scale = (operand.digits, operand.scale) if isinstance(operand, Column) else (18, 3)
@@ -175,7 +175,8 @@ def scale_of(node: Expression, column: Callable[[Name], Expression]) -> int | No
 def _may_be_decimal(node: Predicate | Expression, column: Callable[[Name], Expression]) -> bool:
     """Tell whether something in an expression is a decimal number, or may be one."""
     if isinstance(node, Name):
-        return kind_of(column(node)) is Kind.DECIMAL
+        found = column(node)
+        return kind_of(found) is Kind.DECIMAL or (isinstance(found, Lookup) and found.scale is not None)
     if isinstance(node, Constant):
         return isinstance(node.value, Decimal)
     return isinstance(node, Scalar) or any(_may_be_decimal(child, column) for child in children_of(node))
@@ -186,7 +187,7 @@ def _natural_type(node: Expression, column: Callable[[Name], Expression]) -> str
     if isinstance(node, Name):
         node = column(node)
     if isinstance(node, Column | Lookup | Part):
-        return "DECIMAL(18, 0)" if isinstance(node, Lookup) and node.kind is Kind.DECIMAL else _type_of(node)
+        return _type_of(node)
     children = [child for child in _values_in(node) if not isinstance(child, Constant)]
     types = tuple(_natural_type(child, column) for child in children)
     if isinstance(node, Scalar):

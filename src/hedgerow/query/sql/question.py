@@ -198,12 +198,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A column of a table that an analyst brought along, found by what its key must equal; '' tells of a match."""
+    """A column of a table that an analyst brought along, found by what its key must equal; '' tells of a match.
+
+    With a `scale` it is a decimal number with so many digits after the point, as the float nearest to it.
+    """
 
     source: Joined
     column: str
     operands: tuple[Expression, ...]
     kind: Kind
+    scale: int | None = None
 
 
 @dataclass(frozen=True)
