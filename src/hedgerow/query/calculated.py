@@ -17,7 +17,7 @@ from fractions import Fraction
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Rounding
 
-__all__ = ["FUNCTIONS", "NEAR", "Uncertain", "calculate", "choose"]
+__all__ = ["FLOATING_RESULTS", "FUNCTIONS", "NEAR", "Uncertain", "calculate", "choose"]
 
 Ends = tuple[Fraction, Fraction]
 NEAR = Fraction(1, 10**12)
@@ -105,6 +105,7 @@ def calculate(function: str, operands: Sequence[Uncertain]) -> Uncertain:
     is_whole = all(operand.estimate.rounding is Rounding.WHOLE for operand in operands)
     rows = list(zip(*map(_cells, operands), strict=True))
     endless = [any(row) for row in zip(*(one.estimate.endless or [False] * len(rows) for one in operands), strict=True)]
+    is_whole &= function != "cast to double"
     if function in _CHOOSING:
         return _together([_CHOOSING[function](row) for row in rows], is_whole=is_whole, endless=endless)
     made = [_monotone(function, row, is_whole=is_whole) for row in rows]
@@ -197,6 +198,7 @@ def _extreme(cells: Sequence[_Cell], *, is_greatest: bool) -> _Cell:
 
 
 _CHOOSING: dict[str, Callable[[Sequence[_Cell]], _Cell]] = {
+    "cast to double": _coalesce,
     "coalesce": _coalesce,
     "ifnull": _coalesce,
     "nullif": _nullify,
@@ -329,9 +331,11 @@ def _near(value: float) -> Ends:
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("abs", "sign", "floor", "ceil", "ceiling"), (1, 1)),
-    **dict.fromkeys(("sqrt", "exp", *_LOGARITHMS), (1, 1)),
+    **dict.fromkeys(("sqrt", "exp", *_LOGARITHMS, "cast to double"), (1, 1)),
     **dict.fromkeys(("round", "trunc", "cast to whole"), (1, 2)),
     **dict.fromkeys(("power", "nullif", "ifnull"), (2, 2)),
     **dict.fromkeys(("coalesce", "greatest", "least"), (1, 50)),
 }
 """Functions of results, each with the least and the most numbers that it takes."""
+FLOATING_RESULTS = ("cast to double", "sqrt", "exp", *_LOGARITHMS, "power", "floor", "ceil", "ceiling", "trunc")
+"""Functions that give floats of whole numbers, too."""

@@ -424,7 +424,7 @@ def bind_outcome(
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
     )
-    keys = {key.alias: _rename(key.column, key.alias) for key in bound.keys}
+    keys = {key.alias: _as_shown(key, bound.derived) for key in bound.keys}
     for item in named:
         _check_computed(item.expression, keys)
     kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
@@ -477,6 +477,15 @@ def _result_column(item: Aggregate) -> Column:
     is_value = item.function in _MEANS or AGGREGATES.get(item.function, AGGREGATES["sum"]).gives is Gives.VALUE
     is_valued = is_value and isinstance(item.column, Column) and item.column.kind not in NUMBERS
     return Column(item.alias, item.column.kind if is_valued and isinstance(item.column, Column) else Kind.FLOAT)
+
+
+def _as_shown(key: Key, derived: Mapping[str, Expression]) -> Column:
+    """A key as it is in the answer: what is computed as a decimal number is one."""
+    column = _rename(key.column, key.alias)
+    scale = key.scale_in(derived)
+    if scale is None:
+        return column
+    return replace(column, kind=Kind.DECIMAL, digits=max(MOST_DIGITS, scale), scale=scale)
 
 
 def _rename(key: Expression, name: str) -> Column:

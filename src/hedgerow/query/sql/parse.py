@@ -129,7 +129,7 @@ RESULT_FUNCTIONS = (
         "log2",
         "power",
     ),
-    *("coalesce", "ifnull", "nullif", "greatest", "least", "cast to whole"),
+    *("coalesce", "ifnull", "nullif", "greatest", "least", "cast to whole", "cast to double"),
 )
 _EXPRESSIONS = (
     "expressions are made of columns, constants, + - * / %, CASE, DATE '2020-12-31' and the functions that "
@@ -214,12 +214,12 @@ class Reader:
             largest = exp.Literal.number(2 ** (_WHOLE_TYPES[type_name(node)] - 1))
             name, operands = "cast to whole", [node.this, largest]
         elif isinstance(node, exp.Cast) and type_name(node) == "DOUBLE":
-            name, operands = "coalesce", [node.this]
+            name, operands = "cast to double", [node.this]
         else:
             return None
         name = {"pow": "power"}.get(name, name)
         if name not in RESULT_FUNCTIONS:
-            raise refusal(node, f"functions of results are {', '.join(RESULT_FUNCTIONS[:-1]).upper()}")
+            raise refusal(node, f"functions of results are {', '.join(RESULT_FUNCTIONS[:-2]).upper()}")
         return Call(name, tuple(self.expression(item, depth + 1) for item in operands))
 
     def _call(self, node: exp.Expression, depth: int) -> Call:

@@ -405,6 +405,11 @@ class Key:
     column: Expression
     alias: str
 
+    def scale_in(self, derived: Mapping[str, Expression]) -> int | None:
+        """Digits after the point of a key that is computed as a decimal number, of the `derived` columns."""
+        made = derived.get(self.column.name) if isinstance(self.column, Column) else None
+        return made.scale if isinstance(made, Cast) else None
+
 
 @dataclass(frozen=True)
 class Aggregate:
