@@ -278,6 +278,8 @@ def _chain(node: exp.Expression) -> list[exp.Expression]:
 
 def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Predicate:
     if type(node) in _COMPARISONS:
+        if type(node.this) in _COMPARISONS or type(node.expression) in _COMPARISONS:
+            raise QueryError("comparisons are not chained in SQL; write a < b AND b < c, or (a < b) = c")
         return Compare(_COMPARISONS[type(node)], value(node.this), value(node.expression))
     if isinstance(node, exp.Between):
         operand = value(node.this)
@@ -496,6 +498,9 @@ def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
+    signs = [token.token_type.name for token in QuestionSQL().tokenize(sql)]
+    if signs.count("L_PAREN") != signs.count("R_PAREN"):
+        raise QueryError(f"this is not SQL that can be read: a bracket is missing; a question looks like: {_EXAMPLE}")
     if not statements:
         raise QueryError(f"the question is empty; a question looks like: {_EXAMPLE}")
     if len(statements) > 1:
