@@ -172,12 +172,13 @@ class Session:
         return self.run(self._fit(question, lookups), scalars)
 
     def _answer_inside(self, lookups: Mapping[str, Lookup], question: Question) -> Answered:
+        from hedgerow.query.conclude import mark_types
         from hedgerow.query.nested import subquery_answer
 
         def run(asked: Question, shown: tuple[str, ...]) -> Result:
             bound = self._fit(asked, lookups)
             outcome = replace(bound.outcome, shown=(*bound.outcome.shown, *shown))
-            return self.run(replace(bound, outcome=outcome))
+            return mark_types(bound, self.run(replace(bound, outcome=outcome)))
 
         return subquery_answer(run, question)
 

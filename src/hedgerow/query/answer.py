@@ -135,7 +135,8 @@ class Rounding(Enum):
 class Estimate:
     """One aggregate in every cell. `slack` widens bounds by what floats differ from the decimals that they print.
 
-    `shake` is what a database may be off that adds up floats: what is computed from a sum has room for it.
+    `shake` is what a database may be off that adds up floats: what is computed from a sum has room for it. Numbers that
+    are not whole and not `is_decimal` are floats for it.
 
     Where `is_bounded` is false, bounds are None and `expected` is an estimate. `domain` lists values that are no
     numbers. `reached` says of each cell whether some assignment reaches both bounds, where that is known; `endless`
@@ -155,6 +156,7 @@ class Estimate:
     reached: list[bool] | None = None
     endless: list[bool] | None = None
     shake: list[Fraction] | None = None
+    is_decimal: bool = False
 
     @functools.cached_property
     def answers(self) -> list[Answer]:

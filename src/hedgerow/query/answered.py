@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import functools
 import math
+import operator as operators
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -30,7 +32,8 @@ from hedgerow.query.answer import (
     constant,
     require_mean,
 )
-from hedgerow.query.calculated import FUNCTIONS, NEAR, Uncertain, calculate, choose
+from hedgerow.query.calculated import FLOATING_RESULTS, FUNCTIONS, NEAR, Uncertain, calculate, choose
+from hedgerow.query.cut import as_decimals
 from hedgerow.query.evidence.view import column_of, evaluate, values
 from hedgerow.query.sql.bind import Binder
 from hedgerow.query.sql.defined import Definedness
@@ -57,9 +60,15 @@ from hedgerow.query.sql.question import (
     names_of,
 )
 
-__all__ = ["FALSE", "NULL", "TRUE", "Answered", "exact_numbers"]
+__all__ = ["FALSE", "NULL", "TRUE", "Answered", "best_of", "exact_numbers"]
 
 TRUE, FALSE, NULL = 1, 2, 4
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operators.add,
+    "-": operators.sub,
+    "*": operators.mul,
+    "/": operators.truediv,
+}
 _NUMBERS = (
     "between aggregates there may be + - * /, numbers, CASE, ABS, ROUND, FLOOR, CEIL, SIGN, SQRT, LN, EXP, POWER, "
     "COALESCE, NULLIF, GREATEST and LEAST; texts and dates can be selected and grouped by"
@@ -75,8 +84,6 @@ class Answered:
     sure: list[bool]
     expected: list[bool]
     order: tuple[str, ...] = ()
-    decimals: frozenset[str] = frozenset()
-    """Results, in lower case, that SQL computes in decimals; others that are not whole it computes in floats."""
     reads_floats: bool = True
     """Whether a comparison may also be what the nearest floats say."""
 
@@ -88,7 +95,7 @@ class Answered:
         keys = {name: array.take(pa.array(rows, pa.int64())) for name, array in self.keys.items()}
         numbers = {name: column.take(rows) for name, column in self.numbers.items()}
         sure, expected = ([flags[row] for row in rows] for flags in (self.sure, self.expected))
-        return Answered(keys, numbers, sure, expected, self.order, self.decimals)
+        return Answered(keys, numbers, sure, expected, self.order)
 
     def result(self) -> Result:
         """The rows that are expected, as an engine hands them over."""
@@ -114,7 +121,9 @@ class Answered:
 
     def values(self, node: Expression) -> pa.Array:
         """The values of an expression of what is known."""
-        return values(self.binder.expression(node), self.keys, len(self))
+        bound = self.binder.exactly(node)
+        found = values(bound, self.keys, len(self))
+        return found if not isinstance(bound, Cast) or bound.scale is None else as_decimals(found, bound.scale)
 
     def number(self, node: Expression) -> Uncertain:
         """The bounds of an expression, row by row."""
@@ -159,9 +168,41 @@ class Answered:
         both = [max(pair) for pair in zip(shake, more, strict=True)]
         return replace(found, estimate=replace(found.estimate, shake=both)) if any(shake) else found
 
-    def bounded(self, node: Expression) -> Uncertain:
+    def named_number(self, node: Expression) -> Uncertain:
+        """The bounds of an expression that gets a name, by which others do not see how SQL rounds on the way to it."""
+        found, times = self.number(node), self._roundings(node)
+        estimate = found.estimate
+        if times < 2:
+            is_decimal = times == 0 and estimate.rounding is not Rounding.VALUE
+            return replace(found, estimate=replace(estimate, is_decimal=is_decimal))
+        lower, upper = list(estimate.lower), list(estimate.upper)
+        shake = [max(pair) for pair in zip(estimate.shake or [Fraction(0)] * len(self), self._room(node), strict=True)]
+        for row, value in enumerate(self._sure_values(node)):
+            if value is not None and estimate.exact[row] and math.isfinite(value):
+                lower[row] = upper[row] = Fraction(value)
+                shake[row] = Fraction(0)
+        return replace(found, estimate=replace(estimate, lower=lower, upper=upper, shake=shake))
+
+    def _sure_values(self, node: Expression) -> Sequence[Fraction | float | None]:
+        """What SQL gives for + - * / of numbers that are sure, floats where it computes in floats; None otherwise."""
+        if isinstance(node, Constant):
+            value = node.value if type(node.value) in (int, float, Decimal) else None
+            return [value if isinstance(value, float) else _fraction(value)] * len(self)
+        if isinstance(node, Arithmetic):
+            sides = zip(self._sure_values(node.left), self._sure_values(node.right), strict=True)
+            return [_computed_value(node.operator, left, right) for left, right in sides]
+        if isinstance(node, Call) and node.function == "cast to double":
+            return [None if value is None else float(value) for value in self._sure_values(node.operands[0])]
+        estimate = self.number(node).estimate if isinstance(node, Name | Column) else None
+        if estimate is None or estimate.rounding is Rounding.VALUE:
+            return [None] * len(self)
+        is_float = self._roundings(node) > 0
+        sure = [None if ends is None or ends[0] != ends[1] else ends[0] for ends in estimate.widened()]
+        return [float(value) if is_float and value is not None else value for value in sure]
+
+    def bounded(self, node: Expression, *, is_named: bool = False) -> Uncertain:
         """The same, where bounds speak of every table: those of a quotient whose divisor may be zero do not."""
-        found = self.number(node)
+        found = self.named_number(node) if is_named else self.number(node)
         if any(found.estimate.endless or ()):
             raise QueryError(
                 "a condition on a quotient whose divisor may be zero, or an aggregate of it, has no bounds; write "
@@ -246,10 +287,11 @@ class Answered:
             found = self._number_named(node)
             if found is None:
                 return int(pa.types.is_floating(self.values(node).type))
-            name = node.text if isinstance(node, Name) else node.name
             is_exact = found.estimate.rounding in (Rounding.WHOLE, Rounding.VALUE)
-            return int(not is_exact and name.lower() not in self.decimals)
+            return int(not is_exact and not found.estimate.is_decimal)
         inner = sum(self._roundings(child) for child in children_of(node) if isinstance(child, Expression))
+        if isinstance(node, Call) and node.function in FLOATING_RESULTS:
+            return max(inner, 1)
         divides = isinstance(node, Arithmetic) and node.operator == "/"
         return inner + 1 if divides or (inner and isinstance(node, Arithmetic)) else inner
 
@@ -290,7 +332,32 @@ class Answered:
         hoped = [hope or flags == TRUE for hope, flags in zip(hoped, truths, strict=True)]
         expected = [was and hope for was, hope in zip(self.expected, hoped, strict=True)]
         possible = [row for row, flags in enumerate(truths) if flags & TRUE]
-        return Answered(self.keys, self.numbers, sure, expected, self.order, self.decimals).take(possible)
+        return Answered(self.keys, self.numbers, sure, expected, self.order).take(possible)
+
+
+def _computed_value(
+    operator: str, left: Fraction | float | None, right: Fraction | float | None
+) -> Fraction | float | None:
+    if left is None or right is None or (operator == "/" and right == 0):
+        return None
+    if operator == "/" or isinstance(left, float) or isinstance(right, float):
+        left, right = float(left), float(right)
+    found: Fraction | float = _OPERATORS[operator](left, right)
+    return found
+
+
+def best_of(column: Uncertain, estimate: Estimate) -> Uncertain:
+    """What the engine found is as good as arithmetic between its parts, or better; what is sure is as SQL rounds it."""
+    own = column.estimate
+    flags = zip(estimate.lower, estimate.exact, own.exact, strict=True)
+    exact = [other if low is None else flag for low, flag, other in flags]
+    is_sure = [one and other for one, other in zip(estimate.exact, own.exact, strict=True)]
+    lower, upper = (
+        [mine if sure else theirs for mine, theirs, sure in zip(*sides, is_sure, strict=True)]
+        for sides in ((own.lower, estimate.lower), (own.upper, estimate.upper))
+    )
+    said = {name: getattr(own, name) for name in ("endless", "shake", "is_decimal")}
+    return Uncertain(replace(estimate, lower=lower, upper=upper, exact=exact, **said), column.gaps)
 
 
 def _combine(operator: str, left: Uncertain, right: Uncertain) -> Uncertain:
@@ -331,7 +398,7 @@ def exact_numbers(array: pa.Array) -> Uncertain:
     rounding = Rounding.WHOLE if pa.types.is_integer(array.type) else rounding
     means = [math.nan if value is None else float(value) for value in listed]
     estimate = Estimate(listed, list(listed), means, [0.0] * len(listed), [True] * len(listed), rounding)
-    return Uncertain(estimate, [value is None for value in listed])
+    return Uncertain(replace(estimate, is_decimal=is_decimal), [value is None for value in listed])
 
 
 def _fraction(value: Any) -> Fraction | None:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Rounding
 
-__all__ = ["FUNCTIONS", "NEAR", "Uncertain", "calculate", "choose"]
+__all__ = ["FLOATING_RESULTS", "FUNCTIONS", "NEAR", "Uncertain", "calculate", "choose"]
 
 Ends = tuple[Fraction, Fraction]
 NEAR = Fraction(1, 10**12)
@@ -55,7 +55,7 @@ class Uncertain:
 
 @dataclass(frozen=True)
 class _Cell:
-    """One number: its bounds, or None for NULL; what is expected; and how sure all that is."""
+    """One number: its bounds, with `room` for floats, or None for NULL; what is expected; how sure all that is."""
 
     ends: Ends | None
     mean: float = math.nan
@@ -63,6 +63,7 @@ class _Cell:
     is_exact: bool = True
     is_reached: bool = True
     may_miss: bool = False
+    room: Fraction = Fraction(0)
 
 
 _NULL = _Cell(None, may_miss=True)
@@ -75,11 +76,17 @@ def _cells(operand: Uncertain) -> list[_Cell]:
     ends, means = estimate.widened(), estimate.means()
     return [
         _NULL
-        if operand.is_missing(row)
+        if operand.is_missing(row) or pair is None
         else _Cell(
-            ends[row], means[row], estimate.std[row], estimate.exact[row], operand.is_reached(row), operand.gaps[row]
+            pair,
+            means[row],
+            estimate.std[row],
+            estimate.exact[row],
+            operand.is_reached(row),
+            operand.gaps[row],
+            (estimate.lower[row] or pair[0]) - pair[0],
         )
-        for row in range(len(ends))
+        for row, pair in enumerate(ends)
     ]
 
 
@@ -105,6 +112,7 @@ def calculate(function: str, operands: Sequence[Uncertain]) -> Uncertain:
     is_whole = all(operand.estimate.rounding is Rounding.WHOLE for operand in operands)
     rows = list(zip(*map(_cells, operands), strict=True))
     endless = [any(row) for row in zip(*(one.estimate.endless or [False] * len(rows) for one in operands), strict=True)]
+    is_whole &= function != "cast to double"
     if function in _CHOOSING:
         return _together([_CHOOSING[function](row) for row in rows], is_whole=is_whole, endless=endless)
     made = [_monotone(function, row, is_whole=is_whole) for row in rows]
@@ -197,6 +205,7 @@ def _extreme(cells: Sequence[_Cell], *, is_greatest: bool) -> _Cell:
 
 
 _CHOOSING: dict[str, Callable[[Sequence[_Cell]], _Cell]] = {
+    "cast to double": _coalesce,
     "coalesce": _coalesce,
     "ifnull": _coalesce,
     "nullif": _nullify,
@@ -226,10 +235,16 @@ def _monotone(function: str, cells: Sequence[_Cell], *, is_whole: bool) -> _Cell
     mean, std = _middle(work, subject, ends)
     # The end of a step function belongs to the end of what it steps over; a turning point need not be any table's.
     turns = len(points) > 2
-    both = [work(end) for end in subject.ends]
-    is_same = not steps or ((both[0][0], both[1][1]) == ends and all(low == high for low, high in both))
-    is_reached = is_exact or (subject.is_reached and not turns and is_same)
+    is_reached = is_exact or (subject.is_reached and not turns)
+    if is_reached and (steps or function == "sign"):
+        near = [_NONE if is_whole else abs(end) * _FAR + _TINY + 2 * subject.room for end in subject.ends]
+        both = [{work(end + by) for by in (-room, _NONE, room)} for end, room in zip(subject.ends, near, strict=True)]
+        is_reached = is_exact or both == [{(end, end)} for end in ends]
     return _Cell(ends, mean, std, is_exact, is_reached, subject.may_miss)
+
+
+_NONE, _FAR, _TINY = Fraction(0), 64 * NEAR, Fraction(1, 10**14)
+"""How far from a number others may lie that a few operations in floats make of it."""
 
 
 def _shaken(ends: Ends) -> Ends:
@@ -329,9 +344,11 @@ def _near(value: float) -> Ends:
 
 FUNCTIONS: dict[str, tuple[int, int]] = {
     **dict.fromkeys(("abs", "sign", "floor", "ceil", "ceiling"), (1, 1)),
-    **dict.fromkeys(("sqrt", "exp", *_LOGARITHMS), (1, 1)),
+    **dict.fromkeys(("sqrt", "exp", *_LOGARITHMS, "cast to double"), (1, 1)),
     **dict.fromkeys(("round", "trunc", "cast to whole"), (1, 2)),
     **dict.fromkeys(("power", "nullif", "ifnull"), (2, 2)),
     **dict.fromkeys(("coalesce", "greatest", "least"), (1, 50)),
 }
 """Functions of results, each with the least and the most numbers that it takes."""
+FLOATING_RESULTS = ("cast to double", "sqrt", "exp", *_LOGARITHMS, "power", "floor", "ceil", "ceiling", "trunc")
+"""Functions that give floats of whole numbers, too."""

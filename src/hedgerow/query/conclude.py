@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result, as_compared, combine, constant, require_mean
-from hedgerow.query.answered import FALSE, NULL, TRUE, Answered
+from hedgerow.query.answered import FALSE, NULL, TRUE, Answered, best_of
 from hedgerow.query.calculated import Uncertain
+from hedgerow.query.cut import spell_keys
 from hedgerow.query.evidence.view import evaluate, values
 from hedgerow.query.sql.question import (
     SLOT,
@@ -25,6 +26,7 @@ from hedgerow.query.sql.question import (
     Call,
     Case,
     Column,
+    Computed,
     Constant,
     Expression,
     Kind,
@@ -35,15 +37,16 @@ from hedgerow.query.sql.question import (
     columns_of,
 )
 
-__all__ = ["conclude_result", "finish_result"]
+__all__ = ["conclude_result", "finish_result", "mark_types"]
 
 _DECIMALS = ("sum", "min", "max", "quantile_disc")
 
 
 def conclude_result(bound: Bound, result: Result) -> Result:
     """What a question says about the results of its aggregates, checked and computed; HAVING, ORDER BY and LIMIT."""
-    _check_results(bound, result)
-    computed = _calculate_results(bound, result) if bound.outcome.computed else {}
+    typed = mark_types(bound, result)
+    _check_results(bound, typed)
+    computed = _calculate_results(bound, typed) if bound.outcome.computed else {}
     return finish_result(bound, replace(result, estimates=result.estimates | computed))
 
 
@@ -86,8 +89,17 @@ def _rows_of(bound: Bound, result: Result) -> Answered:
         name: Uncertain(estimate, [name not in counts and not _is_there(estimate, row) for row in range(result.cells)])
         for name, estimate in result.estimates.items()
     }
-    decimals = frozenset(item.alias.lower() for item in bound.aggregates if _is_decimal(item))
-    return Answered(result.keys, numbers, everything, everything, decimals=decimals)
+    return Answered(result.keys, numbers, everything, everything)
+
+
+def mark_types(bound: Bound, result: Result) -> Result:
+    """A result whose keys and numbers tell decimal numbers from floating-point ones, as SQL does."""
+    found = {
+        item.alias: replace(result.estimates[item.alias], is_decimal=True)
+        for item in bound.aggregates
+        if _is_decimal(item) and item.alias in result.estimates
+    }
+    return replace(spell_keys(bound, result), estimates=result.estimates | found)
 
 
 def _is_decimal(item: Aggregate) -> bool:
@@ -119,17 +131,17 @@ def _is_there(estimate: Estimate, row: int) -> bool:
 
 def finish_result(bound: Bound, result: Result) -> Result:
     """Compute, filter, sort and cut the results, and keep those that are shown."""
-    outcome = bound.outcome
+    outcome, shown_keys, result = bound.outcome, result.keys, mark_types(bound, result)
     estimates = dict(result.estimates)
     for item in outcome.computed:
         if item.alias not in estimates:  # an engine may know better
             estimates[item.alias] = _compute(item.expression, estimates, result.cells)
     whole = replace(result, estimates=estimates)
-    having = _cells_having(bound, whole)
+    having, is_near = _cells_having(bound, whole)
     cells = _sort_cells(outcome, whole, having)[outcome.offset :][: outcome.limit]
     shown = [name for name in outcome.shown if name in estimates]
-    keys = {name: array for name, array in whole.keys.items() if name in outcome.shown}
-    is_picked = _is_picked(outcome, whole, is_cut=len(cells) < len(having))
+    keys = {name: array for name, array in shown_keys.items() if name in outcome.shown}
+    is_picked = is_near or _is_picked(outcome, whole, is_cut=len(cells) < len(having))
     final = replace(whole, keys=keys, estimates={name: estimates[name] for name in shown}, is_picked=is_picked)
     return final if np.array_equal(cells, np.arange(result.cells)) else final.take(cells)
 
@@ -143,30 +155,45 @@ def _compute(node: Expression, estimates: dict[str, Estimate], cells: int) -> Es
     return estimates[getattr(node, "text", "")]
 
 
-def _cells_having(bound: Bound, result: Result) -> np.ndarray:
+def _cells_having(bound: Bound, result: Result) -> tuple[np.ndarray, bool]:
+    """The rows that HAVING keeps, and whether it is open for some, be it by what a database rounds."""
     outcome = bound.outcome
     if outcome.having == Truth(True):
-        return np.arange(result.cells)
-    sure = _decide_having(bound, result)
+        return np.arange(result.cells), False
+    sure, is_near = _decide_having(bound, result)
     read, found = columns_of(outcome.having), _expected_columns(result, outcome.having)
     is_result = read & set(result.estimates)  # keys keep all their digits
     arrays = {name: as_compared(array) if name in is_result else array for name, array in found.items()}
     truth = evaluate(outcome.having, arrays, result.cells)
     hoped = truth.fill_null(False).to_pylist()
-    return np.flatnonzero([hope if flag is None else flag for hope, flag in zip(hoped, sure, strict=True)])
+    kept = [hope if flag is None else flag for hope, flag in zip(hoped, sure, strict=True)]
+    return np.flatnonzero(kept), is_near
 
 
-def _decide_having(bound: Bound, result: Result) -> list[bool | None]:
-    """Where HAVING is true, or not, of every table that the release allows; None where that is open."""
+def _decide_having(bound: Bound, result: Result) -> tuple[list[bool | None], bool]:
+    """Where HAVING is true, or not, of every table that the release allows, and whether it is open (None) for some.
+
+    What cannot be decided is as open as the results that it reads.
+    """
     bounded = {name: found for name, found in result.estimates.items() if found.is_bounded}
     taken = {name.lower() for name in (*result.keys, *result.estimates)}
     columns = {key.column.name: result.keys[key.alias] for key in bound.keys if isinstance(key.column, Column)}
     keys = result.keys | {name: array for name, array in columns.items() if name.lower() not in taken}
+    rows = _rows_of(bound, replace(result, keys=keys, estimates=bounded))
     try:
-        truths = _rows_of(bound, replace(result, keys=keys, estimates=bounded)).truths(bound.outcome.written)
+        named = (item for item in bound.outcome.computed if item.alias in rows.numbers)
+        numbers = {item.alias: _rounded_as(rows, item) for item in named}
+        truths = replace(rows, numbers=rows.numbers | numbers).truths(bound.outcome.written)
     except QueryError:
-        return [None] * result.cells
-    return [flags == TRUE if flags in (TRUE, FALSE, NULL) else None for flags in truths]
+        return [None] * result.cells, False
+    found = [flags == TRUE if flags in (TRUE, FALSE, NULL) else None for flags in truths]
+    return found, None in found
+
+
+def _rounded_as(rows: Answered, item: Computed) -> Uncertain:
+    """A computed result, which HAVING may name, with what databases may be off that compute it in floats."""
+    own = rows.numbers[item.alias]
+    return replace(own, estimate=best_of(rows.named_number(item.expression), own.estimate).estimate)
 
 
 def _sort_cells(outcome: Outcome, result: Result, cells: np.ndarray) -> np.ndarray:

@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from hedgerow.errors import QueryError
 from hedgerow.query.answer import Estimate, Result, Rounding
-from hedgerow.query.answered import Answered
-from hedgerow.query.calculated import Uncertain
+from hedgerow.query.answered import Answered, best_of
+from hedgerow.query.calculated import NEAR, Uncertain
 from hedgerow.query.conclude import conclude_result
 from hedgerow.query.evidence.view import column_of
 from hedgerow.query.sql.bind import bind_outcome
@@ -120,8 +120,8 @@ def subquery_answer(run: Callable[[Question, tuple[str, ...]], Result], question
     sure = sure if question.groups else [True] * result.cells
     found = Answered(result.keys, numbers, sure, [True] * result.cells)
     computed = [item for item in named.select if isinstance(item, Computed)]
-    gaps = {item.alias: found.number(item.expression) for item in computed}
-    more = {name: _best(column, result.estimates[name]) for name, column in gaps.items()}
+    gaps = {item.alias: found.named_number(item.expression) for item in computed}
+    more = {name: best_of(column, result.estimates[name]) for name, column in gaps.items()}
     kept = narrow(replace(found, numbers=numbers | more), question)
     order = tuple(item.alias for item in named.select[: len(question.select)])
     return replace(kept, keys={name: array for name, array in kept.keys.items() if name in order}, order=order)
@@ -170,13 +170,6 @@ def _with_gaps(result: Result, item: Aggregate, count: Aggregate | None) -> Unce
     return Uncertain(replace(estimate, exact=exact), gaps)
 
 
-def _best(column: Uncertain, estimate: Estimate) -> Uncertain:
-    """What the engine found is as good as, or better than, arithmetic between its parts."""
-    pairs = zip(estimate.lower, estimate.exact, column.estimate.exact, strict=True)
-    exact = [other if low is None else own for low, own, other in pairs]
-    return Uncertain(replace(estimate, exact=exact, endless=column.estimate.endless), column.gaps)
-
-
 def _project(rows: Answered, question: Question) -> Answered:
     """Columns and expressions of each row, without aggregates."""
     keys: dict[str, pa.Array] = {}
@@ -189,7 +182,7 @@ def _project(rows: Answered, question: Question) -> Answered:
         if rows.is_known(item.column) and names_of(item.column):
             keys[alias] = rows.values(item.column)
         else:
-            numbers[alias] = rows.number(item.column)
+            numbers[alias] = rows.named_number(item.column)
         order.append(alias)
     check_names(order)
     return Answered(keys, numbers, rows.sure, rows.expected, tuple(order))
@@ -237,7 +230,7 @@ def _aggregate_groups(rows: Answered, question: Question) -> Answered:
     }
     for expression in computed.values():
         found.defined.expression(expression)
-    return replace(found, numbers=numbers | {name: found.number(node) for name, node in computed.items()})
+    return replace(found, numbers=numbers | {name: found.named_number(node) for name, node in computed.items()})
 
 
 def _loose(node: Expression) -> Expression:
@@ -275,7 +268,7 @@ def _aggregate(rows: Answered, item: Aggregate, members: list[list[int]]) -> Unc
     if item.function == "count" and rows.is_known(item.column):
         present = rows.values(item.column).is_valid().to_pylist()
         return _count([[(row, rows.sure[row]) for row in cell if present[row]] for cell in members], rows)
-    column = rows.bounded(item.column)
+    column = rows.bounded(item.column, is_named=True)
     offered = [
         [(row, rows.sure[row] and not column.gaps[row]) for row in cell if not column.is_missing(row)]
         for cell in members
@@ -322,6 +315,8 @@ def _fold_groups(function: str, estimate: Estimate, offered: list[list[tuple[int
     expected = [_mean(function, [means[row] for row in cell]) for cell in hoped]
     std = [_std(function, [estimate.std[row] for row in cell]) for cell in hoped]
     is_whole = estimate.rounding is Rounding.WHOLE and function != "avg"
+    is_decimal = estimate.is_decimal and function != "avg"
+    adds_floats = function in ("sum", "avg") and not estimate.is_decimal and estimate.rounding is not Rounding.WHOLE
     exact = [all(is_sure and estimate.exact[row] for row, is_sure in cell) for cell in offered]
     reached = [_is_reached(estimate, cell) for cell in offered]
     made = Estimate(
@@ -332,8 +327,16 @@ def _fold_groups(function: str, estimate: Estimate, offered: list[list[tuple[int
         exact,
         Rounding.WHOLE if is_whole else Rounding.OUTWARD,
         reached=reached,
+        shake=[_room_of_sum([ends[row] for row, _ in cell]) for cell in offered] if adds_floats else None,
+        is_decimal=is_decimal,
     )
     return Uncertain(made, [not any(is_sure for _, is_sure in cell) for cell in offered])
+
+
+def _room_of_sum(numbers: Sequence[tuple[Fraction, Fraction] | None]) -> Fraction:
+    """How far a database's sum of floats may lie from the true one."""
+    sizes = [max(map(abs, ends)) for ends in numbers if ends is not None]
+    return sum(sizes, Fraction(0)) * NEAR if len(sizes) > 1 else Fraction(0)
 
 
 def _ends_of(ends: tuple[Fraction, Fraction] | None) -> tuple[Fraction, Fraction]:

@@ -71,6 +71,7 @@ def _below(parts: Sequence[Estimate]) -> Estimate:
         endless=join("endless", False) if any(part.endless is not None for part in parts) else None,
         shake=join("shake", Fraction(0)) if any(part.shake is not None for part in parts) else None,
         is_known=all(part.is_known for part in parts),
+        is_decimal=all(part.is_decimal for part in parts),
     )
 
 
@@ -106,5 +107,6 @@ def _concatenated_numbers(columns: Sequence[Uncertain]) -> Uncertain:
         is_bounded=all(estimate.is_bounded for estimate in estimates),
         reached=[estimate.is_firm(row) for estimate in estimates for row in range(len(estimate.lower))],
         endless=[flag for estimate in estimates for flag in estimate.endless or [False] * len(estimate.lower)],
+        is_decimal=all(estimate.is_decimal or estimate.rounding is Rounding.WHOLE for estimate in estimates),
     )
     return Uncertain(made, [gap for column in columns for gap in column.gaps])

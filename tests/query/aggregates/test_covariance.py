@@ -64,6 +64,24 @@ def test_all_assignments(seed, kind):
             assert answer.std == pytest.approx(deviation, abs=1e-6), (text, answer, deviation)
 
 
+@pytest.mark.parametrize("text", ["s, w", "w, s", "w, v", "v, w"])
+@pytest.mark.parametrize("condition", ["TRUE", "t < 3", "t > 0", "t = 1"])
+def test_equal_outcomes_are_met_by_every_line(text, condition):
+    """REGR_R2 is 1 where all outcomes are equal and regressors are not, else NULL; it was always NULL."""
+    for w, s in itertools.product(((1, 1, 1, 1), (1, 1, 1, 2), (1, 2, 2, 2), (1, 2, 1, 2)), repeat=2):
+        columns = {"w": list(w), "v": list(s), "s": list(s), "t": [0, 1, 2, 3]}
+        release = release_of(columns, [0, 0, 1, 1], sensitive="s", plain=["v"])
+        asked = f"SELECT regr_r2({text}) AS x FROM release WHERE {condition}"
+        answer, every = release.ask(asked), every_answer(release, asked)
+        numbers = [number for number in every if number is not None]
+        if answer.lower is None:
+            assert not numbers, (w, s, every)
+            continue
+        assert all(answer.lower - 1e-9 <= number <= answer.upper + 1e-9 for number in numbers), (w, s, answer, every)
+        assert not answer.reached or numbers, (w, s, answer)
+        assert not answer.exact or (None not in every and max(every) - min(every) < 1e-9), (w, s, every)
+
+
 def test_groups_taken_whole_give_correlations_that_are_reached():
     """The variance of the hidden column is known, so that only the covariance is open."""
     release = release_of({"x": [1, 2, 3, 4], "s": [10, 20, 30, 50]}, [0, 0, 1, 1], sensitive="s")

@@ -259,11 +259,13 @@ def test_unfolding_is_limited():
 
 def test_an_exact_fraction_is_a_constant_with_all_its_digits():
     """A third is no number of few digits; nothing lies between it and what is written."""
-    from hedgerow.query.sql.compose import _decimal
+    from hedgerow.query.sql.compose import _typed_node
 
-    assert _decimal(Fraction(5)) == "5"
-    assert _decimal(Fraction(-5, 4)) == "-1.25"
-    assert _decimal(Fraction(1, 3)) == "0.3333333333333333e0"  # a mean is a floating-point number
+    assert _typed_node(5, "BIGINT").sql() == "5"
+    assert _typed_node(Fraction(-5, 4), "DECIMAL(9, 3)").sql() == "-1.250"
+    assert _typed_node(Fraction(1, 3), "DOUBLE").sql() == "0.3333333333333333e0"  # a mean is a floating-point number
+    assert _typed_node(5, "DOUBLE").sql() == "5.0e0"
+    assert _typed_node(Fraction(-5, 4), "").sql() == "-1.25"
 
 
 @pytest.mark.parametrize("form", FORMS)

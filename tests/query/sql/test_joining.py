@@ -12,7 +12,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query import connect
 from tests.query.sql.test_compose import make
 from tests.support.assignments import release_of
-from tests.support.truth import database_of, fetch_rows, is_inside
+from tests.support.truth import contradiction_of, database_of, fetch_rows, is_inside
 
 FORMS = ("permuted", "separated", "scattered", "generalized", "gaps")
 REGION = pa.table(
@@ -229,3 +229,36 @@ def test_values_that_no_condition_takes_are_refused(value):
     for text in (f"a IN (SELECT {value} FROM region)", f"a > (SELECT {value} FROM region LIMIT 1)"):
         with pytest.raises(QueryError, match="finite numbers, texts, dates or truth values"):
             release.sql(f"SELECT count(*) FROM release WHERE {text}", tables={"region": REGION})
+
+
+DECIMALS = pa.table(
+    {
+        "town": ["Bern", "Biel", "Chur"],
+        "price": pa.array([Decimal("0.10"), Decimal("0.20"), Decimal("2.50")], pa.decimal128(6, 2)),
+    }
+)
+
+
+@pytest.mark.parametrize("engine", ["arrays", "duckdb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT count(*) AS n FROM release JOIN own USING (town) WHERE price * 3 = 0.3",
+        "SELECT count(*) AS n FROM release JOIN own USING (town) WHERE price + 0.2 = 0.3 OR price % 0.1 = 0",
+        "SELECT count(*) AS n FROM release JOIN own USING (town) WHERE price::VARCHAR = '0.10'",
+        "SELECT count(DISTINCT price + 0.2) AS n, max(price * 3) AS m FROM release JOIN own USING (town)",
+        "SELECT price * 3 AS k, count(*) AS n, sum(s) AS m FROM release JOIN own USING (town) GROUP BY 1",
+        "SELECT price AS k, sum(price) AS n FROM release LEFT JOIN own USING (town) GROUP BY price",
+        "SELECT count(*) AS n FROM release WHERE town IN (SELECT town FROM own WHERE price * 3 = 0.3)",
+        "SELECT count(*) AS n FROM release WHERE w * 0.1 IN (SELECT price * 3 FROM own)",
+        "SELECT count(*) AS n FROM release WHERE w / 10 > (SELECT min(price) * 3 FROM own)",
+        "SELECT count(*) AS n FROM release WHERE EXISTS (SELECT 1 FROM own WHERE price + 0.2 = 0.3)",
+    ],
+)
+def test_decimals_of_ones_own_are_decimals(text, engine):
+    """They were floats, of which three tenths are not 0.3: counts of such rows were 0, and exact."""
+    table, release = make("permuted")
+    session = connect(release, engine)
+    session.tables = {"own": DECIMALS}
+    with database_of(release=table, own=DECIMALS) as database:
+        assert contradiction_of(session.answers(text), database, text) is None

@@ -185,6 +185,9 @@ def test_conditions_select_the_rows_that_sql_selects(release, condition, rows):
         ("SELECT sum(age) AS x, sum(salary) AS X_lower FROM release", "AS"),
         ("SELECT count(*) FROM release WHERE age * 9223372036854775807 > 1", "64-bit"),
         ("SELECT count(*) FROM release WHERE other.age = 1", "double quotes"),
+        ("SELECT max(age FROM release", "a bracket is missing"),
+        ("SELECT count(*) FROM release WHERE 1 < age < 3", "not chained"),
+        ('SELECT count(*) FROM release WHERE age = 1 = "x.y"', "not chained"),
     ],
 )
 def test_everything_else_is_refused_with_the_reason(release, text, reason):

@@ -8,7 +8,7 @@ Guarantee  the true answer lies inside the bounds. Where one column is hidden an
 Cost       per result row one sort inside groups and exact sums of products
 
 With sums over the n rows that have both columns: covar_pop = (Sxy - Sx Sy / n) / n, regr_slope = covar / var(x),
-regr_intercept = mean(y) - slope * mean(x), corr = covar / sqrt(var(x) var(y)), regr_r2 = corr^2.
+regr_intercept = mean(y) - slope * mean(x), corr = covar / sqrt(var(x) var(y)), regr_r2 = corr^2, and 1 if var(y) = 0.
 """
 
 from __future__ import annotations
@@ -235,10 +235,24 @@ def _line(function: str, is_swapped: bool, sums: CellSums, found: LinearBounds, 
             )
         return _Line(None if not exact else _swap(function, sums, found, exact))
     ends = (exact, exact) if exact is not None else spread
-    if ends is None or not sums.spread or not ends[1]:
+    if ends is None or sums.rows < 2:
         return _Line(None)
+    known = (Fraction(sums.spread), Fraction(sums.spread))
+    outcome, regressor = (known, ends) if is_swapped else (ends, known)
+    if not regressor[1] or (function == "corr" and not outcome[1]):
+        return _Line(None)
+    if not outcome[1]:
+        return _Line(_fits(regressor[0] > 0), regressor[0] > 0)
     corr = _correlation(sums, found, ends)
-    return _Line(corr, exact is not None) if function == "corr" else _square(corr, exact is not None)
+    if function == "corr":
+        return _Line(corr, exact is not None)
+    square = _square(corr, exact is not None)
+    return square if outcome[0] else replace(square, bounds=_fits(False, square.bounds))
+
+
+def _fits(is_sure: bool, other: LinearBounds | None = None) -> LinearBounds:
+    """REGR_R2 where all outcomes are equal, or may be, and regressors differ: 1, for the line meets every point."""
+    return replace(other or LinearBounds(Fraction(1), Fraction(1), 1.0, 0.0, is_sure), upper=Fraction(1), exact=is_sure)
 
 
 def _swap(function: str, sums: CellSums, covariance: LinearBounds, exact: Fraction) -> LinearBounds:

@@ -193,7 +193,7 @@ class Binder:
     def exactly(self, node: Expression) -> Expression:
         """Bind an expression; what is a decimal number for SQL becomes the float nearest to that number."""
         bound = self.expression(node)
-        if kind_of(bound) is not Kind.FLOAT or not isinstance(bound, Arithmetic | Call | Case | Scalar):
+        if kind_of(bound) is not Kind.FLOAT or not isinstance(bound, Arithmetic | Call | Case | Lookup | Scalar):
             return bound
         scale = scale_of(node, self.column)
         return bound if scale is None else Cast(bound, Kind.FLOAT, scale)
@@ -268,7 +268,8 @@ class _Fitter:
         names = {group.name for group in groups} - set(self.derived)
         for column in dict.fromkeys(key.column for key in keys if isinstance(key.column, Column)):
             made = self.derived.get(column.name)
-            if made is None or isinstance(made, Lookup) or column in groups or column.name in self.bases:
+            is_looked_up = isinstance(made.operand if isinstance(made, Cast) else made, Lookup)
+            if made is None or is_looked_up or column in groups or column.name in self.bases:
                 continue
             if columns_of(made) <= names:
                 yield column
@@ -425,7 +426,7 @@ def bind_outcome(
     named = tuple(
         replace(item, alias=item.alias or _free(f"result_{n}", results)) for n, item in enumerate(computed, 1)
     )
-    keys = {key.alias: _rename(key.column, key.alias) for key in bound.keys}
+    keys = {key.alias: _as_shown(key, bound.derived) for key in bound.keys}
     for item in named:
         _check_computed(item.expression, keys)
     kinds = {name.lower(): column.kind for name, column in (results | keys).items()}
@@ -478,6 +479,15 @@ def _result_column(item: Aggregate) -> Column:
     is_value = item.function in _MEANS or AGGREGATES.get(item.function, AGGREGATES["sum"]).gives is Gives.VALUE
     is_valued = is_value and isinstance(item.column, Column) and item.column.kind not in NUMBERS
     return Column(item.alias, item.column.kind if is_valued and isinstance(item.column, Column) else Kind.FLOAT)
+
+
+def _as_shown(key: Key, derived: Mapping[str, Expression]) -> Column:
+    """A key as it is in the answer: what is computed as a decimal number is one."""
+    column = _rename(key.column, key.alias)
+    scale = key.scale_in(derived)
+    if scale is None:
+        return column
+    return replace(column, kind=Kind.DECIMAL, digits=max(MOST_DIGITS, scale), scale=scale)
 
 
 def _rename(key: Expression, name: str) -> Column:

@@ -9,10 +9,11 @@ question when all sub-queries are gone is read by `parse`, as any other.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from decimal import Context, Decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -23,13 +24,13 @@ from hedgerow.errors import QueryError, counted
 from hedgerow.query.answer import Estimate, Result, Rounding
 from hedgerow.query.answered import Answered
 from hedgerow.query.nested import check_names, finish, over
-from hedgerow.query.sql.computing import run_over
+from hedgerow.query.sql.computing import run_over, type_over
 from hedgerow.query.sql.groupings import groupings_of, plain_names
 from hedgerow.query.sql.groupings import one_grouping as _one_grouping
 from hedgerow.query.sql.joining import Joins
 from hedgerow.query.sql.joining import own_nodes as _own
 from hedgerow.query.sql.parse import DEEPEST, question_of, read_rows, statement_of
-from hedgerow.query.sql.question import SLOT, Question
+from hedgerow.query.sql.question import SLOT, WIDE, Question
 from hedgerow.query.sql.strict import check_nodes, is_set, refusal
 from hedgerow.query.sql.subqueries import (
     check_arguments,
@@ -43,6 +44,7 @@ from hedgerow.query.sql.subqueries import (
     take_labels,
     take_names_off,
     unwrap,
+    with_scope,
     without_names,
     write_out_star,
 )
@@ -55,7 +57,6 @@ _ROWS = ("expressions", "from_", "where", "with_")
 _MOST = 100
 """Questions that one may be composed of."""
 _PLAIN = "a sub-query that selects rows has SELECT, FROM and WHERE; {} does not go with it"
-_MOST_PLACES = 18
 
 
 @dataclass
@@ -261,7 +262,8 @@ class Composer:
                 f"which rows the sub-query after IN has is not sure (from {few:,} to {many:,} of them), so that the "
                 "question around it has no bounds; list the values instead"
             )
-        return [_constant(found, row, "after IN") for row in range(len(found))]
+        kind = self._type_of(query, scope)
+        return [_constant(found, row, kind, "after IN") for row in range(len(found))]
 
     def _scalar(
         self, node: exp.Expression, scope: Mapping[str, exp.Expression], *, keeps_bounds: bool
@@ -283,7 +285,11 @@ class Composer:
             slot = f"{SLOT}sub-query {len(self.scalars)}"
             self.scalars[slot] = found.numbers[name].estimate
             return exp.column(exp.to_identifier(slot, quoted=True))
-        return _constant(found, 0, "")
+        return _constant(found, 0, self._type_of(node, scope), "")
+
+    def _type_of(self, query: exp.Expression, scope: Mapping[str, exp.Expression]) -> str:
+        """The type that databases give the answer of a sub-query; '' where that is not known."""
+        return type_over(self.joins.columns.values(), self.joins.tables, with_scope(query, scope))
 
 
 def _single_column(table: pa.Table, advice: str) -> list[Any]:
@@ -341,11 +347,11 @@ def _is_certain(found: Answered, name: str, row: int) -> bool:
     return estimate.exact[row] and is_one and not has_slack and not column.gaps[row]
 
 
-def _constant(found: Answered, row: int, where: str) -> exp.Expression:
-    """A value of an answer that is exact, as it would be written."""
+def _constant(found: Answered, row: int, kind: str, where: str) -> exp.Expression:
+    """A value of an answer that is exact and of a type, as it would be written."""
     name = found.names[0]
     if name in found.keys:
-        return _as_node(found.keys[name][row].as_py())
+        return _typed_node(found.keys[name][row].as_py(), kind)
     answer = found.numbers[name].estimate.answers[row]
     if not _is_certain(found, name, row):
         bounds = f"lies between {answer.lower} and {answer.upper}" if answer.lower is not None else "has no bounds"
@@ -361,7 +367,21 @@ def _constant(found: Answered, row: int, where: str) -> exp.Expression:
         return _as_node(answer.expected)
     if estimate.rounding is not Rounding.WHOLE and abs(number) >= 2**53:
         raise QueryError("the answer of the sub-query has more digits than floats do; write a number instead")
-    return _as_node(number)
+    if not kind and not estimate.is_decimal and estimate.rounding is not Rounding.WHOLE:
+        kind = "DOUBLE"
+    return _typed_node(int(number) if number.denominator == 1 else number, kind)
+
+
+def _typed_node(value: Any, kind: str) -> exp.Expression:
+    """A value as it is written in its type: 2, 2.00 and 2e0 are computed with in three ways."""
+    if not isinstance(value, int | float | Decimal | Fraction) or isinstance(value, bool):
+        return _as_node(value)
+    if kind == "DOUBLE":
+        return _as_node(float(value))
+    if (found := re.fullmatch(r"DECIMAL\(\d+, ?(\d+)\)", kind)) is not None:
+        scale = int(found[1])
+        return _as_node(Decimal(round(Fraction(value) * 10**scale)).scaleb(-scale, WIDE))
+    return _as_node(WIDE.divide(*value.as_integer_ratio()) if isinstance(value, Fraction) else value)
 
 
 def _as_node(value: Any) -> exp.Expression:
@@ -375,10 +395,10 @@ def _as_node(value: Any) -> exp.Expression:
         return exp.cast(exp.Literal.string(value.isoformat(" ")), "TIMESTAMP")
     if isinstance(value, date):
         return exp.cast(exp.Literal.string(value.isoformat()), "DATE")
-    is_number = isinstance(value, int | float | Decimal | Fraction)
+    is_number = isinstance(value, int | float | Decimal)
     if not is_number or not math.isfinite(value):
         raise QueryError("a sub-query in a condition gives finite numbers, texts, dates or truth values")
-    text = _double(value) if isinstance(value, float) else _decimal(Fraction(value))
+    text = _double(value) if isinstance(value, float) else f"{value:f}" if isinstance(value, Decimal) else str(value)
     number = exp.Literal.number(text.lstrip("-"))
     return exp.Neg(this=number) if text.startswith("-") else number
 
@@ -386,11 +406,3 @@ def _as_node(value: Any) -> exp.Expression:
 def _double(value: float) -> str:
     """A floating-point number, which has an exponent."""
     return f"{value!r}" if "e" in repr(value) else f"{value!r}e0"
-
-
-def _decimal(value: Fraction) -> str:
-    """All digits of a number; one that has more than decimals do, a mean, is a floating-point number."""
-    if value.denominator == 1:
-        return str(value.numerator)
-    digits = f"{Context(prec=60).divide(Decimal(value.numerator), Decimal(value.denominator)):f}"
-    return digits if len(digits.partition(".")[2]) <= _MOST_PLACES else _double(float(value))

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -43,7 +43,7 @@ from hedgerow.query.sql.question import (
     kind_of,
 )
 
-__all__ = ["DIVISOR", "GROWING", "as_divisor", "compute", "run_over", "scale_of", "typed"]
+__all__ = ["DIVISOR", "GROWING", "as_divisor", "compute", "run_over", "scale_of", "type_over", "typed"]
 
 _SETTINGS = (
     "ieee_floating_point_ops = false",
@@ -148,7 +148,7 @@ def typed(node: Scalar) -> Scalar:
 
 def _type_of(operand: Expression) -> str:
     kind = kind_of(operand)
-    if isinstance(operand, Cast) and operand.scale is not None:
+    if isinstance(operand, Cast | Lookup) and operand.scale is not None:
         return f"DECIMAL({max(18, operand.scale)}, {operand.scale})"
     if kind is Kind.DECIMAL:
         digits, scale = (operand.digits, operand.scale) if isinstance(operand, Column) else (18, 3)
@@ -175,7 +175,8 @@ def scale_of(node: Expression, column: Callable[[Name], Expression]) -> int | No
 def _may_be_decimal(node: Predicate | Expression, column: Callable[[Name], Expression]) -> bool:
     """Tell whether something in an expression is a decimal number, or may be one."""
     if isinstance(node, Name):
-        return kind_of(column(node)) is Kind.DECIMAL
+        found = column(node)
+        return kind_of(found) is Kind.DECIMAL or (isinstance(found, Lookup) and found.scale is not None)
     if isinstance(node, Constant):
         return isinstance(node.value, Decimal)
     return isinstance(node, Scalar) or any(_may_be_decimal(child, column) for child in children_of(node))
@@ -186,7 +187,7 @@ def _natural_type(node: Expression, column: Callable[[Name], Expression]) -> str
     if isinstance(node, Name):
         node = column(node)
     if isinstance(node, Column | Lookup | Part):
-        return "DECIMAL(18, 0)" if isinstance(node, Lookup) and node.kind is Kind.DECIMAL else _type_of(node)
+        return _type_of(node)
     children = [child for child in _values_in(node) if not isinstance(child, Constant)]
     types = tuple(_natural_type(child, column) for child in children)
     if isinstance(node, Scalar):
@@ -199,8 +200,9 @@ def _natural_type(node: Expression, column: Callable[[Name], Expression]) -> str
         whens = "".join(f" WHEN a0 IS NULL THEN {then}" for then in printed[:-1])
         return _type_in_database(f"CASE{whens} ELSE {printed[-1]} END", types) if children else "INTEGER"
     if isinstance(node, Call):
-        is_cast = node.function == "cast to whole"
-        return "HUGEINT" if is_cast else _type_in_database(f"{node.function}({', '.join(printed)})", types)
+        casts = {"cast to whole": "HUGEINT", "cast to double": "DOUBLE"}
+        called = f"{node.function}({', '.join(printed)})"
+        return casts.get(node.function) or _type_in_database(called, types)
     return _type_in_database(value_sql(node), ())
 
 
@@ -304,6 +306,29 @@ def _check_digits(found: pa.Array) -> None:
     largest = pc.max(pc.abs(found)).as_py()
     if largest is not None and largest >= 10 ** (_MOST_DIGITS - found.type.scale):
         raise QueryError(f"an expression of the question has more than {_MOST_DIGITS} digits; round it")
+
+
+def type_over(columns: Iterable[Column], tables: Mapping[str, pa.Table], query: Any) -> str:
+    """The type of the first column of a parsed query over the release and tables of one's own; '' if there is none."""
+    empty = {column.name: pa.array([], _arrow_type(column)) for column in columns}
+    given = {"release": pa.table(empty), **{name: table.slice(0, 0) for name, table in tables.items()}}
+    if not empty or len({name.lower() for name in empty}) < len(empty):
+        return ""
+    with _lock:
+        database = _database()
+        for name, table in given.items():
+            database.register(name, table)
+        try:
+            return str(database.sql(query.sql(dialect=QuestionSQL)).types[0])
+        except duckdb.Error:
+            return ""
+        finally:
+            for name in given:
+                database.unregister(name)
+
+
+def _arrow_type(column: Column) -> pa.DataType:
+    return pa.decimal128(column.digits, column.scale) if column.kind is Kind.DECIMAL else _ARROW[column.kind]
 
 
 def run_over(tables: Mapping[str, pa.Table], query: Any) -> pa.Table:

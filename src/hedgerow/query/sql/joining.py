@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -23,7 +24,7 @@ from hedgerow.exact import floats_of
 from hedgerow.query.sql.bind import check_forms
 from hedgerow.query.sql.groupings import SpelledKeys
 from hedgerow.query.sql.kinds import MOST_DIGITS
-from hedgerow.query.sql.question import Column, Expression, Kind, Lookup, kind_of
+from hedgerow.query.sql.question import DECIMAL_DIGITS, Column, Expression, Kind, Lookup, kind_of
 from hedgerow.query.sql.strict import is_set
 
 __all__ = ["FOREIGN", "Joined", "Joins", "grouped_names", "join", "names_result", "own_nodes", "own_tables"]
@@ -63,6 +64,8 @@ def own_tables(tables: Mapping[str, Any] | None) -> dict[str, pa.Table]:
 
 def kind_in(array: pa.Array) -> Kind:
     """The kind of a column of one's own, when it is plain."""
+    if pa.types.is_decimal(array.type):
+        return Kind.FLOAT  # they are looked up as the nearest floats
     return next(kind for kind, arrow in _TYPES.items() if kind is not Kind.DECIMAL and arrow == array.type)
 
 
@@ -74,14 +77,15 @@ def _plain(column: pa.ChunkedArray) -> pa.Array | None:
     tests = {
         Kind.BOOL: pa.types.is_boolean,
         Kind.INT: pa.types.is_integer,
-        Kind.FLOAT: lambda t: pa.types.is_floating(t) or pa.types.is_decimal(t),
+        Kind.DECIMAL: pa.types.is_decimal,
+        Kind.FLOAT: pa.types.is_floating,
         Kind.TEXT: lambda t: pa.types.is_string(t) or pa.types.is_large_string(t) or pa.types.is_string_view(t),
         Kind.DATE: pa.types.is_date,
         Kind.TIME: lambda t: pa.types.is_timestamp(t) and t.tz is None,
     }
     kind = next((kind for kind, test in tests.items() if test(array.type)), None)
-    if pa.types.is_decimal(array.type) and (pc.max(pc.abs(array)).as_py() or 0) >= 10 ** (15 - array.type.scale):
-        return None  # floats would not tell them apart
+    if kind is Kind.DECIMAL:
+        return _told_apart(array)
     try:
         plain = None if kind is None else floats_of(array) if kind is Kind.FLOAT else array.cast(_TYPES[kind])
     except pa.ArrowInvalid:
@@ -89,6 +93,14 @@ def _plain(column: pa.ChunkedArray) -> pa.Array | None:
     if kind is Kind.FLOAT and plain is not None:
         return pc.if_else(pc.is_finite(plain), plain, pa.scalar(None, pa.float64()))  # frames write NaN for missing
     return plain
+
+
+def _told_apart(decimals: pa.Array) -> pa.Array | None:
+    """Decimal numbers of which each has a float of its own."""
+    scale = decimals.type.scale
+    if (pc.max(pc.abs(decimals)).as_py() or 0) >= Decimal(10) ** (MOST_DIGITS - scale) or scale > DECIMAL_DIGITS:
+        return None
+    return decimals.cast(pa.decimal128(max(MOST_DIGITS, scale), max(0, scale)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +115,10 @@ class Joined:
     def values(self, column: str, operands: Sequence[pa.Array]) -> pa.Array:
         """The value of a column for each key, missing without a match; the column '' tells whether there is one."""
         rows = self._rows(operands)
-        return pc.is_valid(rows) if not column else self.table.column(column).combine_chunks().take(rows)
+        if not column:
+            return pc.is_valid(rows)
+        found = self.table.column(column).combine_chunks().take(rows)
+        return floats_of(found) if pa.types.is_decimal(found.type) else found
 
     def _rows(self, operands: Sequence[pa.Array]) -> pa.Array:
         sides = [
@@ -153,13 +168,13 @@ def _all_valid(keys: Sequence[pa.Array]) -> pa.Array:
 
 def _key(name: str, table: pa.Table, column: str, kind: Kind) -> pa.Array:
     array = table.column(column).combine_chunks()
-    own, wanted = kind_in(array), _TYPES[kind]
+    own = kind_in(array)
     numbers = (Kind.INT, Kind.FLOAT, Kind.DECIMAL)
     if own is not kind and not (own in numbers and kind in numbers):
         raise QueryError(f"'{column}' of table '{name}' holds a {own}, and what it is compared with a {kind}")
-    if own is Kind.FLOAT and kind is Kind.INT:
-        return array  # SQL compares the two as floats
-    return array.cast(wanted, safe=False) if own in numbers else array
+    if own is Kind.INT and kind is Kind.INT:
+        return array
+    return floats_of(array) if own in numbers else array  # as SQL compares whole numbers with floats
 
 
 FOREIGN = "\1"
@@ -234,8 +249,9 @@ class Joins:
         names = {}
         for lowered, name in own.items():
             names[lowered] = f"{FOREIGN}{alias}.{name}"
-            found = kind_in(table.column(name).combine_chunks())
-            self.lookups[names[lowered]] = Lookup(joined, name, operands, found)
+            array = table.column(name).combine_chunks()
+            scale = array.type.scale if pa.types.is_decimal(array.type) else None
+            self.lookups[names[lowered]] = Lookup(joined, name, operands, kind_in(array), scale)
         for other, kind_name in (table.schema.metadata or {}).items():
             names[other.decode().lower()] = f"{_UNREAD}{kind_name.decode()}"
         match = f"{FOREIGN}{alias}."

@@ -9,6 +9,7 @@ from hedgerow.errors import QueryError
 from hedgerow.query.sql.computing import DIVISOR, typed
 from hedgerow.query.sql.printing import value_sql
 from hedgerow.query.sql.question import (
+    FLOATING,
     LARGEST,
     NUMBERS,
     WIDE,
@@ -144,8 +145,9 @@ def _compute(function: str, operands: Sequence[Expression]) -> Expression:
     printed = [
         value_sql(operand) if isinstance(operand, Constant) else f"a{places.index(operand)}" for operand in operands
     ]
-    name = "CAST" if function == "cast to whole" else function
-    inside = f"{printed[0]} AS HUGEINT" if name == "CAST" else ", ".join(printed)
+    types = {"cast to whole": "HUGEINT", "cast to double": "DOUBLE"}
+    name = "CAST" if function in types else function
+    inside = f"{printed[0]} AS {types[function]}" if name == "CAST" else ", ".join(printed)
     return typed(Scalar(f"{name}({inside})", tuple(places)))
 
 
@@ -163,10 +165,11 @@ def _round(function: str, operand: Expression) -> Expression:
     operand = natural(operand)
     if kind_of(operand) not in NUMBERS:
         raise QueryError(f"{function.upper()} needs numbers")
-    if isinstance(operand, Constant) and isinstance(operand.value, int):
+    if isinstance(operand, Constant) and isinstance(operand.value, int) and function not in FLOATING:
         return Constant(abs(operand.value) if function == "abs" else operand.value, Kind.INT)
-    if kind_of(operand) is Kind.INT:
-        return operand if function == "round" else Call(function, (operand,), Kind.INT)
+    if kind_of(operand) is Kind.INT and not isinstance(operand, Constant):
+        called = operand if function == "round" else Call(function, (operand,), Kind.INT)
+        return Cast(called, Kind.FLOAT) if function in FLOATING else called
     return Call(function, (as_float(operand),), Kind.FLOAT)
 
 

@@ -129,7 +129,7 @@ RESULT_FUNCTIONS = (
         "log2",
         "power",
     ),
-    *("coalesce", "ifnull", "nullif", "greatest", "least", "cast to whole"),
+    *("coalesce", "ifnull", "nullif", "greatest", "least", "cast to whole", "cast to double"),
 )
 _EXPRESSIONS = (
     "expressions are made of columns, constants, + - * / %, CASE, DATE '2020-12-31' and the functions that "
@@ -214,12 +214,12 @@ class Reader:
             largest = exp.Literal.number(2 ** (_WHOLE_TYPES[type_name(node)] - 1))
             name, operands = "cast to whole", [node.this, largest]
         elif isinstance(node, exp.Cast) and type_name(node) == "DOUBLE":
-            name, operands = "coalesce", [node.this]
+            name, operands = "cast to double", [node.this]
         else:
             return None
         name = {"pow": "power"}.get(name, name)
         if name not in RESULT_FUNCTIONS:
-            raise refusal(node, f"functions of results are {', '.join(RESULT_FUNCTIONS[:-1]).upper()}")
+            raise refusal(node, f"functions of results are {', '.join(RESULT_FUNCTIONS[:-2]).upper()}")
         return Call(name, tuple(self.expression(item, depth + 1) for item in operands))
 
     def _call(self, node: exp.Expression, depth: int) -> Call:
@@ -278,6 +278,8 @@ def _chain(node: exp.Expression) -> list[exp.Expression]:
 
 def _comparison(node: exp.Expression, value: Callable[[Any], Expression]) -> Predicate:
     if type(node) in _COMPARISONS:
+        if type(node.this) in _COMPARISONS or type(node.expression) in _COMPARISONS:
+            raise QueryError("comparisons are not chained in SQL; write a < b AND b < c, or (a < b) = c")
         return Compare(_COMPARISONS[type(node)], value(node.this), value(node.expression))
     if isinstance(node, exp.Between):
         operand = value(node.this)
@@ -496,6 +498,9 @@ def statement_of(sql: str, kinds: tuple[type[exp.Expression], ...] = (exp.Select
     except SqlglotError as error:
         where = next((f" near line {e['line']}, column {e['col']}" for e in getattr(error, "errors", []) or []), "")
         raise QueryError(f"this is not SQL that can be read{where}; a question looks like: {_EXAMPLE}") from None
+    signs = [token.token_type.name for token in QuestionSQL().tokenize(sql)]
+    if signs.count("L_PAREN") != signs.count("R_PAREN"):
+        raise QueryError(f"this is not SQL that can be read: a bracket is missing; a question looks like: {_EXAMPLE}")
     if not statements:
         raise QueryError(f"the question is empty; a question looks like: {_EXAMPLE}")
     if len(statements) > 1:

@@ -198,12 +198,16 @@ class Case:
 
 @dataclass(frozen=True)
 class Lookup:
-    """A column of a table that an analyst brought along, found by what its key must equal; '' tells of a match."""
+    """A column of a table that an analyst brought along, found by what its key must equal; '' tells of a match.
+
+    With a `scale` it is a decimal number with so many digits after the point, as the float nearest to it.
+    """
 
     source: Joined
     column: str
     operands: tuple[Expression, ...]
     kind: Kind
+    scale: int | None = None
 
 
 @dataclass(frozen=True)
@@ -400,6 +404,11 @@ class Key:
 
     column: Expression
     alias: str
+
+    def scale_in(self, derived: Mapping[str, Expression]) -> int | None:
+        """Digits after the point of a key that is computed as a decimal number, of the `derived` columns."""
+        made = derived.get(self.column.name) if isinstance(self.column, Column) else None
+        return made.scale if isinstance(made, Cast) else None
 
 
 @dataclass(frozen=True)

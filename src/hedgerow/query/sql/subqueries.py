@@ -27,6 +27,7 @@ __all__ = [
     "take_labels",
     "take_names_off",
     "unwrap",
+    "with_scope",
     "without_names",
     "write_out_star",
 ]
@@ -65,11 +66,11 @@ def unwrap(
             raise QueryError(f"the name '{cte.alias[:60]}' has a meaning already; choose another one after WITH")
         if not any(table.name.lower() == cte.alias.lower() for table in tree.find_all(exp.Table)):
             raise QueryError(f"WITH names '{cte.alias[:60]}', and nothing asks it; leave it out")
-        known[cte.alias.lower()] = _with_scope(cte.this, known)
+        known[cte.alias.lower()] = with_scope(cte.this, known)
     return tree, known
 
 
-def _with_scope(tree: exp.Expression, known: Mapping[str, exp.Expression]) -> exp.Expression:
+def with_scope(tree: exp.Expression, known: Mapping[str, exp.Expression]) -> exp.Expression:
     """A sub-query in which names stand for what they did where it was written."""
     copied = tree.copy()
     twice = next((cte.alias for cte in copied.find_all(exp.CTE) if cte.alias.lower() in known), None)
