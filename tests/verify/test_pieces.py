@@ -349,6 +349,8 @@ def test_expectations_between_their_bounds():
         columns = {"sum_lower": [0], "sum_upper": [4], "sum_expected": [mean], "sum_variance": [variance]}
         return pa.table(columns)
 
+    one = np.array([1])
+    asked, values = (one - 1, one), _Values(one - 1, 4 * one, Fraction(1), one - 1, one, 0.0)
     for mean, variance, fits in (
         (0.0, 0.0, True),
         (4.0, 4.0, True),
@@ -360,7 +362,7 @@ def test_expectations_between_their_bounds():
         (-3e-9, 0.0, True),
         (4.0 + 3e-9, 0.0, True),
     ):
-        assert _passes(lambda: _check_between(table(mean, variance), "")) == fits  # noqa: B023
+        assert _passes(lambda: _check_between(table(mean, variance), "", asked, values)) == fits  # noqa: B023
 
 
 # --- trees ------------------------------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ _REMEDY = (
 @reading_flags
 @click.option("--eps", metavar="VALUE", help="half width of the interval around a value; gives the largest m")
 @click.option(
-    "--m", type=click.IntRange(2), help="at most 1/m of a group lies within eps of any value; gives the bound on eps"
+    "--m", type=click.IntRange(1), help="at most 1/m of a group lies within eps of any value; gives the bound on eps"
 )
 @click.option("--relative", is_flag=True, help="eps is a share of the value")
 @click.option(
