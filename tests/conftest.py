@@ -59,6 +59,14 @@ def pytest_configure(config):
         config.pluginmanager.register(hedgerow.randomness.os)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what needs the cluster, which runs in a session of its own."""
+    for item in items:
+        if "spark_cluster" in getattr(item, "fixturenames", ()):
+            item.add_marker("spark")
+
+
 @pytest.fixture(scope="session")
 def salaries_release():
     """The printed salary table, published (3, 2000)-anonymously with a seed."""

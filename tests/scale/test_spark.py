@@ -118,7 +118,6 @@ CASES = [
 ]
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(("name", "objective"), CASES)
 def test_every_group_keeps_the_promise(name, objective, spark_cluster, tmp_path):
     """k distinct values over a range of e in each group, all rows and values published once, groups as in memory."""
@@ -136,7 +135,6 @@ def test_every_group_keeps_the_promise(name, objective, spark_cluster, tmp_path)
         assert collections.Counter(map(_multiset, groups)) == collections.Counter(map(_multiset, whole))
 
 
-@pytest.mark.spark
 def test_missing_values_texts_and_settings(spark):
     """Rows with a suppressed value are left out, texts are trimmed, and the session's settings come back."""
     table = {
@@ -154,7 +152,6 @@ def test_missing_values_texts_and_settings(spark):
     assert spark.conf.get("spark.sql.adaptive.enabled") == before
 
 
-@pytest.mark.spark
 def test_the_command_publishes_on_a_cluster(spark_cluster, tmp_path):
     """A path, an address of Spark Connect, and a bundle that opens; an address without Spark is refused."""
     frame(spark_cluster.spark, _table(TABLES["spread"]), tmp_path)
@@ -236,7 +233,6 @@ METHODS = {
 }
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("name", METHODS)
 def test_a_bundle_is_published_and_verified(name, spark_cluster, tmp_path, monkeypatch):
     """Every method through the one interface: rows of the table, parts that verify, answers that are in bounds."""
@@ -255,7 +251,6 @@ def test_a_bundle_is_published_and_verified(name, spark_cluster, tmp_path, monke
     assert answer.lower <= pay <= answer.upper
 
 
-@pytest.mark.spark
 def test_a_series_under_a_ledger(spark, spark_cluster, tmp_path, monkeypatch):
     """Everybody keeps the signature; the ledger knows the rows as in memory; no log of the cluster names anybody."""
     monkeypatch.setattr("hedgerow.scale.spark._LEAST", 60)
@@ -275,7 +270,6 @@ def test_a_series_under_a_ledger(spark, spark_cluster, tmp_path, monkeypatch):
     assert not any(b"person1" in file.read_bytes() for file in logs)
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("kind", ["failed", "killed"])
 def test_what_breaks_once_is_repeated_and_right(kind, spark_cluster, tmp_path):
     """A task that fails, an executor that is killed while others hold blocks: the same rows, each once."""
@@ -288,7 +282,6 @@ def test_what_breaks_once_is_repeated_and_right(kind, spark_cluster, tmp_path):
     assert sorted(age for release in releases for age in release.to_arrow()["age"].to_pylist()) == table["age"]
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(("kind", "error", "words"), [("full", DiskFull, "full|space"), ("broken", InputError, "task")])
 def test_what_breaks_always_is_one_sentence_without_a_cell(kind, error, words, spark_cluster, tmp_path):
     """The error has its kind, and neither its message nor a log of the cluster has what it was about."""
@@ -319,7 +312,6 @@ class BreakingMethod(hr.KEAnonymity):
         return replace(plan, publish=partial(_break_in_one, plan.publish))
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("kind", ["a task that never succeeds", "Ctrl-C"])
 def test_what_stops_the_work_leaves_nothing_at_the_target(kind, spark_cluster, tmp_path, monkeypatch):
     """Parts that other tasks wrote are gone with their folder, and what was at the target is still there."""
@@ -344,7 +336,6 @@ def test_what_stops_the_work_leaves_nothing_at_the_target(kind, spark_cluster, t
     assert {file.name: file.read_bytes() for file in (tmp_path / "out").iterdir()} == before
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("change", ["other rows", "other order"])
 def test_a_table_that_changes_between_passes_is_refused(change, spark_cluster, tmp_path):
     """Other rows are found by the urns, another order of the same rows by the digests."""
@@ -363,7 +354,6 @@ def test_a_table_that_changes_between_passes_is_refused(change, spark_cluster, t
             list(engine.run(decided.block, decided.order))
 
 
-@pytest.mark.spark
 def test_a_method_that_needs_the_whole_table_says_so(spark_cluster, tmp_path):
     """Before rows move."""
     with pytest.raises(ParameterError, match="memory"):

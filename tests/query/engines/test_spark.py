@@ -23,7 +23,6 @@ def spark(request, spark_cluster):
     return spark_cluster.spark if request.param == "classic" else spark_cluster.remote
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("form", EVERY_FORM)
 def test_spark_agrees_with_arrays_to_the_last_digit(form, spark_cluster):
     """Keys, bounds, flags and refusals are equal for every form; classic and Connect take turns."""
@@ -57,7 +56,6 @@ CLASSES = [
 ]
 
 
-@pytest.mark.spark
 def test_every_class_of_questions_has_the_bounds_of_arrays(spark):
     """Plain statements, counts that arrays finish, dates, rounding, missing values."""
     release = sample_of("permuted, whole numbers", random.Random(5)).release
@@ -78,7 +76,6 @@ ODD = [
 ]
 
 
-@pytest.mark.spark
 def test_tasks_read_the_parts_of_a_bundle(spark, tmp_path, monkeypatch):
     """The driver puts nothing together; answers and refusals are those of arrays."""
     release = hr.KEAnonymity(k=2).publish(people(96), SCHEMA)
@@ -93,7 +90,6 @@ def test_tasks_read_the_parts_of_a_bundle(spark, tmp_path, monkeypatch):
             assert disagreement(connect(release), cluster, text) is None, text
 
 
-@pytest.mark.spark
 def test_where_spark_differs_the_engine_does_not(spark_cluster):
     """Division by zero is refused if it is looked at, large floats keep their size, sums beyond 64 bits are exact."""
     columns = {
@@ -127,7 +123,6 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.spark
 def test_hostile_names_and_texts_are_names_and_texts(spark, tmp_path):
     """Columns and values that Spark would read as something else are answered as what they are, from a bundle."""
     table = pa.table({name: [name, "a", "b", "\\%"] * 4 for name in HOSTILE} | {"pay": [n % 7 for n in range(16)]})
@@ -144,7 +139,6 @@ def test_hostile_names_and_texts_are_names_and_texts(spark, tmp_path):
                 assert disagreement(arrays, cluster, question) is None, question
 
 
-@pytest.mark.spark
 def test_the_session_of_the_user_is_left_as_it_was(spark):
     """Settings stay, and no view of ours is seen there."""
     spark.conf.set("spark.sql.ansi.enabled", "false")
