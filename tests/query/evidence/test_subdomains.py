@@ -1,5 +1,8 @@
 """Aggregates of disguised columns, with and without conditions on them, against every table that the release allows."""
 
+import contextlib
+import signal
+from dataclasses import replace
 from itertools import permutations, product
 
 import pyarrow as pa
@@ -8,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import hedgerow as hr
+from hedgerow.query import help_table
 from tests.support.truth import database_of
 
 VALUES = [-4, 1, 2, 8]
@@ -163,3 +167,24 @@ def test_means_of_extremes_are_close(drawn, hidden, extreme):
     if kept:
         mean = sum(number * chance for number, chance in kept) / sum(chance for _, chance in kept)
         assert abs(answer.expected - mean) <= 0.5 * (answer.upper - answer.lower) + 1e-9
+
+
+def test_trees_in_a_circle_are_no_endless_path():
+    """A tree that nobody verified may lead back to where it began."""
+    table = pa.table({"age": [1, 2], "kind": ["x", "y"], "pay": [1, 2]})
+    release = hr.TargetDistribution(TREE).publish(table, SCHEMA, seed=1)
+    target = release.tables["target"]
+    circle = pa.array([*range(1, target.num_rows), 0], pa.int32())
+    tables = release.tables | {"target": target.set_column(target.column_names.index("parent"), "parent", circle)}
+
+    def stop(*_):
+        raise AssertionError("an endless path")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(20)
+    try:
+        with contextlib.suppress(ArithmeticError, IndexError, ValueError):
+            help_table(replace(release, tables=tables))
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)

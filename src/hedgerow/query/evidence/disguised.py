@@ -116,10 +116,13 @@ class Subdomains:
     @functools.cached_property
     def _levels(self) -> list[Ints]:
         """The nodes below the roots, from the deepest level up: the children of a node are on one level."""
-        depths, above = np.zeros(len(self._parents), np.int64), self._parents
+        numbers = np.arange(len(self._parents))
+        # Children come first, so that no path is endless, in whatever tree.
+        parents = np.where(self._parents > numbers, self._parents, -1)
+        depths, above = np.zeros_like(numbers), parents
         while (below := above >= 0).any():
             depths += below
-            above = np.where(below, self._parents[above], -1)
+            above = np.where(below, parents[above], -1)
         order = np.argsort(-depths, kind="stable")
         levels = np.split(order, np.flatnonzero(np.diff(depths[order])) + 1)
         return levels[:-1]
