@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,26 +136,22 @@ def run(recipe: GraphRecipe, **how: Any) -> None:
     _show_release(release, recipe.output)
 
 
+def _aimed_at(letter: str, side: str) -> Callable[[Any], Any]:
+    return click.option(
+        f"-{letter}",
+        f"--{side}-size",
+        letter,
+        type=click.IntRange(1),
+        default=5,
+        show_default=True,
+        help=f"size of {side} groups to aim for",
+    )
+
+
 @graph.command(short_help="Say which sizes a graph allows, and what its hubs cost.")
 @_reading
-@click.option(
-    "-k",
-    "--left-size",
-    "k",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="size of left groups to aim for",
-)
-@click.option(
-    "-l",
-    "--right-size",
-    "l",
-    type=click.IntRange(1),
-    default=5,
-    show_default=True,
-    help="size of right groups to aim for",
-)
+@_aimed_at("k", "left")
+@_aimed_at("l", "right")
 def advise(k: int, l: int, **flags: Any) -> None:  # noqa: E741
     """Look for the largest groups on each side, and for what setting hubs aside saves and costs."""
     show_advice(flags, k, l)
